@@ -147,9 +147,7 @@ class TestHeldOutDocuments:
             ),
         ],
     )
-    def test_what_is_wrong_with_validation_documents_is_said_of_them(
-        self, validation, error, message
-    ):
+    def test_errors_in_validation_documents_name_them(self, validation, error, message):
         with pytest.raises(error, match=message):
             tiny().fit(TEXTS, LABELS, **validation)
 
@@ -181,21 +179,21 @@ def moments(classifier):
 
 
 class TestGoingOn:
-    def test_warm_start_goes_on_from_the_weights(self):
+    def test_warm_start_continues_from_the_weights(self):
         # Learnt vectors of so few words make the first loss of both fits alike.
         settings = {"warm_start": True, "max_epochs": 8, "lr": 0.02, "embedding_init": "random"}
         warm = tiny(**settings).fit(TEXTS, LABELS)
         first = warm.history_[0]["train_loss"]
         assert warm.fit(TEXTS, LABELS).history_[0]["train_loss"] < first
 
-    def test_a_copy_goes_on_as_the_same_object_does(self):
+    def test_a_copy_continues_training_like_the_original(self):
         classifier = tiny(warm_start=True, optimizer="adam").fit(TEXTS, LABELS)
         other = pickle.loads(pickle.dumps(classifier)).fit(TEXTS, LABELS)
         classifier.fit(TEXTS, LABELS)
         assert other.history_[-1]["train_loss"] == classifier.history_[-1]["train_loss"]
         np.testing.assert_array_equal(other.predict_proba(TEXTS), classifier.predict_proba(TEXTS))
 
-    def test_no_fit_repeats_the_noise_of_the_fit_before(self):
+    def test_a_second_fit_draws_new_noise(self):
         # The weights stay, so that a loss shows noise and order alone.
         still = {"lr": 1e-12, "net_params": {"optimizer__weight_decay": 0.0}}
         classifier = tiny(warm_start=True, **still)
@@ -222,7 +220,7 @@ class TestGoingOn:
         with pytest.raises(ValueError, match="not the same"):
             classifier.partial_fit(TEXTS, LABELS, classes=["neg", "pos", "maybe"])
 
-    def test_a_copy_begins_with_new_moments_of_the_optimizer(self):
+    def test_a_copy_starts_with_fresh_optimizer_moments(self):
         classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
         other = pickle.loads(pickle.dumps(classifier)).partial_fit(TEXTS, LABELS)
         cleared = pickle.loads(pickle.dumps(classifier))
@@ -278,7 +276,7 @@ class TestLinearModelInPortions:
         assert not np.array_equal(classifier.ngram_model_.weights, before.weights)
         assert (classifier.network_scale_, classifier.ngram_scale_) == scales
 
-    def test_none_begins_beside_a_fit_that_had_none(self):
+    def test_none_starts_after_a_fit_without_one(self):
         classifier = tiny(linear_ngrams=None).fit(TEXTS, LABELS)
         scale = classifier.network_scale_
         classifier.set_params(linear_ngrams=(1, 2)).partial_fit(TEXTS[:6], LABELS[:6])
@@ -307,7 +305,7 @@ class TestNet:
         classifier = tiny(optimizer=torch.optim.Rprop).fit(TEXTS, LABELS)
         assert isinstance(classifier.net_.optimizer_, torch.optim.Rprop)
 
-    def test_what_is_no_optimizer_is_refused(self):
+    def test_other_objects_than_optimizers_are_refused(self):
         with pytest.raises(TypeError, match="optimizer"):
             tiny(optimizer=int).fit(TEXTS, LABELS)
 

@@ -83,7 +83,7 @@ class TestThreads:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("backend", ["threading", "multiprocessing", "loky"])
-def test_scores_of_workers_are_those_of_one_process(backend):
+def test_worker_processes_give_the_scores_of_one_process(backend):
     def scores(n_jobs):
         return cross_val_score(
             tiny(), texts_of(0), LABELS, cv=2, n_jobs=n_jobs, scoring="neg_log_loss"
@@ -157,7 +157,7 @@ METHODS = ["predict", "predict_proba", "predict_log_proba", "decision_function",
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_call_that_a_refit_overtakes_gives_the_former_answer(method):
+def test_a_call_during_a_refit_uses_the_former_model(method):
     classifier = fitted_classifier()
     expected = getattr(classifier, method)(UNSEEN)
     found = getattr(classifier, method)(refitted_while_read(classifier, UNSEEN))
@@ -165,7 +165,7 @@ def test_a_call_that_a_refit_overtakes_gives_the_former_answer(method):
     assert list(classifier.classes_) == ["cold", "dry", "wet"]
 
 
-def test_explanations_go_on_with_the_model_that_they_began_with():
+def test_explain_iter_keeps_its_model_during_a_refit():
     classifier = fitted_classifier()
     expected = classifier.explain(UNSEEN, batch_size=1)
     found = explain_iter(classifier, UNSEEN, batch_size=1)

@@ -42,7 +42,7 @@ class TestVectors:
         ],
         ids=str,
     )
-    def test_they_are_what_the_last_layer_scores(self, params, size):
+    def test_the_last_layer_scores_them(self, params, size):
         classifier = fitted_classifier(**params)
         vectors = classifier.transform(UNSEEN)
         logits = classifier.net_.outputs(classifier.tokenizer_.transform(UNSEEN))

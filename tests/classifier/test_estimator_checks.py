@@ -62,7 +62,7 @@ class TestOnRows:
     @pytest.mark.filterwarnings("ignore:The labels hold a single class:UserWarning")
     # A check of weights sets it, for estimators that look at the loss of their training documents.
     @pytest.mark.filterwarnings("ignore:n_iter_no_change=20 has no effect:UserWarning")
-    def test_every_check_holds(self, estimator, check, monkeypatch):
+    def test_every_check_passes(self, estimator, check, monkeypatch):
         monkeypatch.setenv("SCIPY_ARRAY_API", "1")  # else a check skips itself
         try:
             check(estimator)
@@ -78,7 +78,7 @@ class TestOnRows:
     @pytest.mark.parametrize(
         "name", ["check_param_validation", "check_dataframe_column_names_consistency"]
     )
-    def test_checks_that_are_left_to_users_hold(self, estimator, name):
+    def test_checks_left_to_users_pass(self, estimator, name):
         getattr(estimator_checks, name)(type(estimator).__name__, estimator)
 
 
@@ -86,7 +86,7 @@ class TestOnSentenceVectors:
     @pytest.mark.thorough
     @pytest.mark.filterwarnings("ignore:The network is useless")  # it finds no known words
     @pytest.mark.filterwarnings("ignore:n_iter_no_change=20 has no effect:UserWarning")
-    def test_every_check_holds(self, monkeypatch):
+    def test_every_check_passes(self, monkeypatch):
         monkeypatch.setenv("SCIPY_ARRAY_API", "1")
         results = results_of(sentence_estimator())
         assert len(results) >= EXPECTED["RowClassifier"]
@@ -96,5 +96,5 @@ class TestOnSentenceVectors:
 class TestOnText:
     @pytest.mark.parametrize("estimator", OF_TEXT, ids=lambda estimator: type(estimator).__name__)
     @pytest.mark.parametrize("name", WITHOUT_NUMBERS)
-    def test_checks_without_numbers_hold(self, estimator, name):
+    def test_checks_that_need_no_numeric_data_pass(self, estimator, name):
         getattr(estimator_checks, name)(type(estimator).__name__, clone(estimator))

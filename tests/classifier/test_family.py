@@ -54,7 +54,7 @@ class TestWrongOptions:
         with pytest.raises(ValueError, match=message):
             tiny(**params).fit(unread(), LABELS)
 
-    def test_they_are_named_when_partial_fit_goes_on(self):
+    def test_they_are_named_in_a_later_partial_fit(self):
         classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
         with pytest.raises(ValueError, match="'size' parameter of Attention"):
             classifier.set_params(pooling=Attention(size=0)).partial_fit(unread(), LABELS)
@@ -66,7 +66,7 @@ class TestGoingOn:
         with pytest.raises(ValueError, match="rnn is 'lstm' now, and 'gru' in the fitted network"):
             warm.set_params(rnn="lstm").fit(unread(), LABELS)
 
-    def test_what_is_no_structure_may_change(self):
+    def test_parameters_other_than_the_structure_may_change(self):
         pooling = MultiHopAttention(size=4, hops=2)
         warm = tiny(warm_start=True, max_epochs=1, pooling=pooling).fit(TEXTS, LABELS)
         warm.set_params(pooling__penalty=0.25)

@@ -37,14 +37,14 @@ def test_scores_describe_the_whole_model_on_new_documents(validated):
     assert summary.network_accuracy == validated.best_score_
 
 
-def test_accuracy_has_the_interval_of_so_many_documents(validated):
+def test_accuracy_has_a_wilson_interval(validated):
     summary = dataclasses.replace(validated.fit_summary_, accuracy=0.8, n_scored=50)
     # (0.8 + z2 / 2 +- z sqrt(0.8 * 0.2 / 50 + z2 / 4 / 50)) / (1 + z2), of z2 = 1.96 ** 2 / 50
     assert summary.accuracy_interval == pytest.approx((0.66963, 0.88757), abs=1e-5)
     assert "0.800 on 50 held-out documents (95 % interval: 0.670 to 0.888)" in str(summary)
 
 
-def test_the_class_that_is_found_least_is_told(validated):
+def test_the_class_of_the_lowest_recall_is_reported(validated):
     summary = validated.fit_summary_
     predicted = validated.predict(MORE)
     recalls = recall_score(MORE_KINDS, predicted, average=None, labels=validated.classes_)
@@ -137,7 +137,7 @@ def test_without_held_out_documents_there_are_no_scores():
     assert "no held-out documents that are new" in str(summary)
 
 
-def test_a_warm_start_sums_up_the_last_fit():
+def test_a_warm_start_summarizes_the_last_fit():
     model = tiny(warm_start=True, max_epochs=2).fit(REVIEWS, KINDS).fit(REVIEWS, KINDS)
     summary = model.fit_summary_
     assert summary.n_epochs == 2

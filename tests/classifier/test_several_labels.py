@@ -85,7 +85,7 @@ def test_portions_know_all_labels_by_name_or_number():
     assert numbered.classes_.tolist() == [0, 1, 2]
 
 
-def test_a_fit_that_goes_on_keeps_the_kind_of_labels():
+def test_continued_fits_keep_the_kind_of_labels():
     several = HANClassifier(**SMALL, max_epochs=1, warm_start=True).fit(X[TRAIN], Y[TRAIN])
     with pytest.raises(ValueError, match=r"y has one class a document, .* several labels a docu"):
         several.fit(X[TRAIN], HAS[TRAIN][:, 0])
@@ -103,7 +103,7 @@ def test_a_label_without_any_weight_is_refused_by_its_name():
 @pytest.mark.parametrize(
     ("groups", "message"), [([1, 2], "2 groups"), ([None] * 120, "missing value at position 0")]
 )
-def test_groups_that_are_not_one_for_each_document_are_refused(groups, message):
+def test_groups_of_another_length_are_refused(groups, message):
     with pytest.raises(ValueError, match=message):
         HANClassifier(**SMALL).fit(X[TRAIN], Y[TRAIN], groups=groups)
 
@@ -121,7 +121,7 @@ FIRST_WITHOUT_WEIGHT = (np.arange(120) >= 5).astype(float)
     ],
     ids=["one", "one of those with weight", "too large", "too large to stop"],
 )
-def test_groups_of_which_none_can_be_held_out_are_told(groups, params, weights, message):
+def test_groups_that_cannot_be_held_out_warn(groups, params, weights, message):
     model = HANClassifier(**SMALL, max_epochs=1, **params)
     with pytest.warns(UserWarning, match=message) as warned:
         model.fit(X[TRAIN], OPINIONS[TRAIN], sample_weight=weights, groups=groups)
@@ -137,7 +137,7 @@ def test_a_single_group_is_allowed_if_none_is_held_out():
     assert alone.fit(X[TRAIN], OPINIONS[TRAIN], groups=["a"] * 120).best_epoch_ is None
 
 
-def test_the_highest_f1_without_new_documents_is_warned_of():
+def test_thresholds_by_f1_warn_without_held_out_documents():
     model = HANClassifier(**SMALL, max_epochs=1, threshold="f1", validation_fraction=None)
     with pytest.warns(UserWarning, match=r"threshold='f1' needs documents.*from .* 0\.5 on"):
         model.fit(X, Y)

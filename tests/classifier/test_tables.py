@@ -183,12 +183,12 @@ def test_the_same_values_are_predicted_alike(of_kinds):
         ([f"C-{i}" for i in range(N)], "leave out an id"),
     ],
 )
-def test_a_column_that_is_perhaps_no_category_is_warned_of(cells, cause):
+def test_a_doubtful_column_of_categories_warns(cells, cause):
     with pytest.warns(UserWarning, match=rf"'doubtful' is read as categories, and .*{cause}"):
         tiny(text_column="text").fit({"text": VALUES["text"], "doubtful": cells}, LABELS)
 
 
-def test_a_category_by_its_type_is_not_doubted():
+def test_a_categorical_type_raises_no_warning():
     codes = pd.Categorical([*range(10001, 10031)] * 2)
     fitted = tiny(text_column="text").fit(
         pd.DataFrame({"text": VALUES["text"], "code": codes}), LABELS

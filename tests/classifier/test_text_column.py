@@ -57,7 +57,7 @@ class TestPrediction:
         assert chosen.feature_names_in_.tolist() == ["body", "urgent"]
         assert chosen.predict(TEST).tolist() == chosen.predict(TEST[["urgent", "body"]]).tolist()
 
-    def test_no_other_columns_are_as_the_texts_alone(self):
+    def test_without_other_columns_only_texts_count(self):
         alone = tiny().fit(TRAIN["body"], Y).predict_proba(TEST["body"])
         found = tiny(text_column="body", columns=[]).fit(TRAIN, Y).predict_proba(TEST)
         np.testing.assert_allclose(found, alone, atol=0.02)
@@ -74,7 +74,7 @@ class TestPrediction:
 
 
 class TestFiles:
-    def test_files_pickles_and_scorers_bring_it_back(self, fitted, tmp_path):
+    def test_files_pickles_and_scorers_restore_it(self, fitted, tmp_path):
         save(fitted, tmp_path / "model.han")
         expected = fitted.predict_proba(TEST)
         for model in (load(tmp_path / "model.han"), pickle.loads(pickle.dumps(fitted))):

@@ -27,7 +27,7 @@ def of_report(model, **how):
     return report(model, NEW, LABELS_OF_NEW, baseline=None, **how)
 
 
-def test_a_report_knows_training_documents_again(model):
+def test_a_report_recognizes_training_documents(model):
     found = of_report(model)
     assert found.trained_on.tolist() == [1, 2]
     assert "2 documents have the same words as a training document" in found.to_text()
@@ -45,7 +45,7 @@ def test_documents_of_unknown_words_are_not_said_to_be_new(model):
     assert "is not known" in of_report(few).to_text()
 
 
-def test_a_pickle_knows_them_and_a_file_only_if_asked(model, tmp_path):
+def test_pickles_keep_hashes_and_files_only_on_request(model, tmp_path):
     assert of_report(pickle.loads(pickle.dumps(model))).trained_on.tolist() == [1, 2]
     path = tmp_path / "model.han"
     save(model, path)

@@ -59,7 +59,7 @@ class TestWhatIsLearnt:
         held_out = fitted.net_.train_split.keywords["valid_ds"].X
         assert len(held_out) == 6
 
-    def test_documents_of_weight_zero_are_no_text_without_labels(self):
+    def test_documents_of_weight_zero_do_not_become_unlabelled_text(self):
         weights = np.ones(60)
         weights[:10] = 0
         one = small().fit(LABELLED, Y, sample_weight=weights, X_unlabelled=UNLABELLED)
@@ -110,7 +110,7 @@ class TestErrors:
         ],
         ids=["string", "empty", "read", "missing", "second portion", "set", "sparse", "word ids"],
     )
-    def test_what_is_no_text_is_named(self, texts, error, message):
+    def test_values_other_than_texts_are_named(self, texts, error, message):
         classifier = small()
         with pytest.raises(error, match=message):
             classifier.fit(LABELLED, Y, X_unlabelled=texts)
