@@ -30,7 +30,7 @@ def fit(run, table, tmp_path):
     return fit_with
 
 
-def test_the_model_is_that_of_python(fit):
+def test_the_model_equals_that_of_a_fit_in_python(fit):
     code, _, model = fit("--seed", 5)
     expected = tiny(**PARAMS, random_state=5).fit(TEXTS, LABELS)
     assert code == 0
@@ -79,7 +79,7 @@ class TestTablesOfSeveralFormats:
         expected = tiny(**PARAMS).fit(TEXTS, numbers, X_val=TEXTS[2:9], y_val=numbers[2:9])
         np.testing.assert_array_equal(model.predict_proba(TEXTS), expected.predict_proba(TEXTS))
 
-    def test_an_unknown_label_of_validation_is_told_with_its_line(self, fit, table):
+    def test_an_unknown_validation_label_is_reported_with_its_line(self, fit, table):
         validation = table([("Good.", "pos"), ("Bad.", "none")], "other.csv", ("text", "label"))
         code, told, _ = fit("--validation", validation)
         assert code == 1
@@ -138,7 +138,7 @@ def test_values_are_literals_or_strings(fit, setting, name, expected):
         (["--quiet"], (0, "")),
     ],
 )
-def test_a_wrong_option_is_told_in_the_last_line(fit, options, expected):
+def test_a_wrong_option_is_reported_in_the_last_line(fit, options, expected):
     code, told, _ = fit(*options)
     assert (code, expected[1] in (told.splitlines() or [""])[-1]) == (expected[0], True), told
     assert ("--quiet" in options) == (told == "")
@@ -151,7 +151,7 @@ def test_a_column_of_numbers_is_doubted_as_texts(fit, table):
 
 
 @pytest.mark.filterwarnings("always")
-def test_doubtful_texts_are_told(fit, table):
+def test_doubtful_texts_warn(fit, table):
     rows = [(n, "nan" if n < 3 else f"{TEXTS[n % 6]} {n}", LABELS[n % 6]) for n in range(40)]
     path = table(rows)
     code, told, _ = fit("--validation", path, data=path)
@@ -197,7 +197,7 @@ class TestHoldOut:
         assert held.read_text("cp1252").count("Ärger für") == 8
         assert run("evaluate", model, held)[0] == 0
 
-    def test_too_few_documents_are_said(self, fit, table, tmp_path):
+    def test_too_few_documents_are_an_error(self, fit, table, tmp_path):
         rows = [(0, "Good.", "pos"), (1, "Bad.", "neg"), (2, "Good so.", "pos")]
         code, told, _ = fit("--hold-out", "0.2", data=table(rows))
         assert code == 1
@@ -307,7 +307,9 @@ class TestCrossValidate:
             (["--groups", "autor"], 1, "has no column 'autor'"),
         ],
     )
-    def test_what_cannot_be_meant_is_told_before_training(self, run, data, options, code, message):
+    def test_contradictory_options_are_refused_before_training(
+        self, run, data, options, code, message
+    ):
         found = run("cross-validate", data, *SMALL, *options)
         assert (found[0], message in found[2]) == (code, True), found[2]
 

@@ -59,7 +59,7 @@ class TestExcel:
         found = result[["probability_neg", "probability_pos"]].to_numpy(float)
         np.testing.assert_allclose(found, scorer.predict_proba(TEXTS[:3]), rtol=1e-5)
 
-    def test_text_is_no_formula_and_truth_is_a_label(self, run, table, tmp_path):
+    def test_text_is_not_a_formula_and_booleans_are_labels(self, run, table, tmp_path):
         frame = pd.DataFrame({"text": TEXTS, "label": LABELS == "pos"})
         data, model, path = (tmp_path / name for name in ("data.xlsx", "m.han", "out.xlsx"))
         frame.to_excel(data, index=False)
@@ -190,7 +190,7 @@ BLANK = [(90, "A strange word here.", ""), (91, "A strange word there.", " ")]
 
 @pytest.mark.filterwarnings("always")
 class TestWithoutLabel:
-    def test_fit_and_audit_leave_them_out_and_say_so(self, run, table, tmp_path):
+    def test_fit_and_audit_leave_them_out_with_a_warning(self, run, table, tmp_path):
         path = tmp_path / "m.han"
         data = table(ROWS[:4] + BLANK + ROWS[4:])
         code, _, told = run("fit", data, "-o", path, *SMALL, "--hold-out", "0.3")
@@ -222,7 +222,9 @@ class TestWithoutLabel:
         (("1,{:02}", "3.4.2025"), ["--decimal", ",", "--dayfirst"], ["decimal comma", "day first"]),
     ],
 )
-def test_numbers_and_dates_are_read_as_is_said(run, table, tmp_path, written, options, kinds):
+def test_options_decide_how_numbers_and_dates_are_read(
+    run, table, tmp_path, written, options, kinds
+):
     rows = [(*row, f"A-{row[0]}", written[0].format(row[0]), written[1]) for row in ROWS]
     data = table(rows, header=("id", "text", "label", "code", "amount", "day"))
     arguments = ("--columns", "amount", "day", "code", *options, *SMALL)

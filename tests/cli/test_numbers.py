@@ -44,14 +44,14 @@ def read(output, sep=";"):
 
 
 class TestFit:
-    def test_the_model_is_that_of_python(self, fitted):
+    def test_the_model_equals_that_of_a_fit_in_python(self, fitted):
         model = sk_han.load(fitted[0])
         texts, numbers = zip(*RENTS, strict=True)
         expected = HANRegressor(**model.get_params(deep=False)).fit(list(texts), numbers)
         np.testing.assert_array_equal(model.predict(GOOD + BAD), expected.predict(GOOD + BAD))
 
     @pytest.mark.filterwarnings("always")
-    def test_rows_without_a_number_are_left_out_and_told(self, run, table, tmp_path):
+    def test_rows_without_a_number_are_left_out_with_a_warning(self, run, table, tmp_path):
         rows = [*RENTS, ("Good.", " "), ("Bad.", "n/a")]
         data, path = table(rows, header=("text", "rent")), tmp_path / "m.han"
         code, _, told = run("fit", data, "--number", "rent", "-o", path, *SMALL)
@@ -80,7 +80,7 @@ class TestFit:
             (["9", "1.5"], "--set priors=[1]", 2, "--set: Invalid parameter 'priors'"),
         ],
     )
-    def test_what_cannot_be_meant_is_told(
+    def test_contradictory_options_are_refused(
         self, run, table, tmp_path, cells, options, code, message
     ):
         data = table([("Good.", cell) for cell in cells], header=("text", "rent"))
@@ -130,7 +130,7 @@ class TestPredict:
     @pytest.mark.parametrize(
         "options", ["--proba", "--threshold 0.5", "--priors a=.5", "--separator ;"]
     )
-    def test_what_is_of_classes_is_refused_by_name(self, run, fitted, options):
+    def test_options_of_classes_are_refused_by_name(self, run, fitted, options):
         code, output, told = run("predict", *fitted, *options.split())
         assert (code, output) == (2, "")
         assert f"{options.split()[0]} is for classes, and the model predicts a number." in told
@@ -160,7 +160,7 @@ class TestEvaluate:
         assert found == expected.scores["model"]
         assert {"r2", "mean_absolute_error", "coverage_90"} < found.keys()
 
-    def test_a_report_is_a_page_and_tells_r2(self, run, fitted, tmp_path):
+    def test_a_report_is_a_page_with_r2(self, run, fitted, tmp_path):
         data = fitted[1], "--train", fitted[1], "-o", tmp_path / "page.html"
         code, _, told = run("evaluate", fitted[0], *data)
         assert (code, "R2: model " in told, "baseline " in told) == (0, True, True)

@@ -45,7 +45,7 @@ class TestUsage:
             *([*HOLD_OUT.split(), each] for each in ("0", "1", "1.5", "-.2", "nan", "a_fifth")),
         ],
     )
-    def test_wrong_usage_is_2(self, run, arguments):
+    def test_wrong_usage_exits_with_2(self, run, arguments):
         code, output, told = run(*arguments)
         assert (code, output) == (2, "")
         assert told.startswith("usage: sk-han")
@@ -75,7 +75,9 @@ class TestUsage:
             ("fit {data} -o {new} --set tokenizer=web", "tokenizer__tokens=web"),
         ],
     )
-    def test_what_cannot_be_meant_is_2(self, run, model, table, tmp_path, arguments, expected):
+    def test_contradictory_options_exit_with_2(
+        self, run, model, table, tmp_path, arguments, expected
+    ):
         new = tmp_path / "new.csv"
         places = {"model": model, "data": table(), "other": table(name="other.csv"), "new": new}
         places["part"] = tmp_path / "new.test.csv"
@@ -142,7 +144,7 @@ class TestErrors:
         code, _, told = run(*arguments.format(**places).split(), "-v")
         assert (code, told[:9]) == (1, "Traceback")
 
-    def test_a_port_that_is_taken_is_told(self, run, model):
+    def test_a_port_in_use_is_reported(self, run, model):
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
             code, _, told = run("serve", model, "--port", port)
@@ -156,7 +158,7 @@ class TestErrors:
         monkeypatch.setattr(Scorer, "predict_frame", failing(error))
         assert run("predict", model, table())[::2] == (1, f"sk-han: error: {line}\n")
 
-    def test_a_mistake_of_ours_is_not_hidden(self, run, model, table, monkeypatch):
+    def test_an_internal_error_is_not_hidden(self, run, model, table, monkeypatch):
         monkeypatch.setattr(Scorer, "predict_frame", failing(AssertionError("ours")))
         with pytest.raises(AssertionError, match="ours"):
             run("predict", model, table())
@@ -171,7 +173,7 @@ class TestErrors:
         assert told.count("\n") == 1
         assert "is closed; give a file" in told
 
-    def test_ctrl_c_is_130(self, run, model, table, tmp_path, monkeypatch):
+    def test_ctrl_c_exits_with_130(self, run, model, table, tmp_path, monkeypatch):
         monkeypatch.setattr(Scorer, "predict_frame", failing(KeyboardInterrupt()))
         found = run("predict", model, table(), "-o", tmp_path / "out.csv")
         assert found == (130, "", "sk-han: interrupted\n")

@@ -181,7 +181,7 @@ class TestEvaluate:
         assert found["confusion"] == confusion_matrix(LABELS, predicted).tolist()
         assert [each["n_documents"] for each in found["classes"]] == [9, 9]
 
-    def test_labels_that_are_no_class_are_missed_and_named(self, run, model, table):
+    def test_labels_of_unknown_classes_count_as_missed(self, run, model, table):
         known = [(0, "Good.", "pos"), (1, "two\nlines", "neg")]
         others = [(2, "Bad.", "Neg"), (3, "Good.", "strange"), (4, "Good.", "strange")]
         code, output, _ = run("evaluate", model, table([*known, *others]), "--json")
@@ -234,7 +234,7 @@ REPORTED = (
 )
 
 
-def test_an_audit_is_that_of_python(run, table, tmp_path):
+def test_an_audit_equals_that_of_python(run, table, tmp_path):
     estimator = sk_han.HANClassifier(max_epochs=1, embedding_dim=8, word_hidden=4, random_state=0)
     expected = sk_han.audit_labels(estimator, TEXTS, LABELS)
     expected.to_csv(tmp_path / "expected.csv")
@@ -247,7 +247,7 @@ def test_an_audit_is_that_of_python(run, table, tmp_path):
     assert run("audit", table(), *QUICK, "--quiet") == (0, f"{expected}\n", "")
 
 
-def test_a_report_is_that_of_python(run, model, table, tmp_path):
+def test_a_report_equals_that_of_python(run, model, table, tmp_path):
     expected, page = (
         sk_han.report(Scorer.load(model), TEXTS, LABELS, n_mistakes=2),
         tmp_path / "a.html",
@@ -310,7 +310,7 @@ class TestTwoModels:
 
 
 class TestAnotherMix:
-    def test_given_shares_are_those_of_with_priors(self, run, model, table):
+    def test_given_priors_work_as_in_with_priors(self, run, model, table):
         scorer = sk_han.with_priors(Scorer.load(model), {"neg": 0.1, "pos": 0.9})
         for shares in ("neg=.1,pos=.9", '{"neg": 0.1, "pos": 0.9}'):
             _, output, _ = run("predict", model, table(), "--proba", "--priors", shares)
@@ -324,7 +324,7 @@ class TestAnotherMix:
 
 
 class TestDrift:
-    def test_it_says_what_drift_says(self, run, model, table):
+    def test_it_prints_the_report_of_drift(self, run, model, table):
         texts = 40 * ["Das Wetter ist nicht gut."]
         path = table([(i, text, "pos") for i, text in enumerate(texts)])
         expected = sk_han.drift(Scorer.load(model), texts)

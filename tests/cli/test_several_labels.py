@@ -43,7 +43,7 @@ def stored(tmp_path_factory):
     return str(path)
 
 
-def test_a_model_of_several_labels_is_that_of_python(run, topics, tmp_path):
+def test_a_model_of_several_labels_equals_that_of_python(run, topics, tmp_path):
     path = tmp_path / "m.han"
     code, _, told = run("fit", topics(), "-o", path, *SMALL, "--set=pooling='attention'", *TOPICS)
     assert code == 0
@@ -93,7 +93,7 @@ def test_figures_are_those_of_the_decisions(run, topics, stored):
 @pytest.mark.parametrize(
     ("separator", "joined"), [([], "water;fire"), (["--separator", "|"], "water,fire")]
 )
-def test_labels_that_look_joined_are_told(run, table, tmp_path, separator, joined):
+def test_labels_that_look_joined_warn(run, table, tmp_path, separator, joined):
     cells = ["water", "fire", joined]
     rows = [(i, f"leak and smoke {i}", cells[i % 3]) for i in range(30)]
     code, _, told = run("fit", table(rows), *separator, *SMALL, "-o", tmp_path / "claims.han")
@@ -138,7 +138,7 @@ def test_unknown_labels_count_as_missed_and_are_named(run, topics, stored, tmp_p
         ({"good": 1}, "labels are a string, or a list of strings"),
     ],
 )
-def test_wrong_cells_are_told_with_their_line(run, stored, tmp_path, cell, why):
+def test_wrong_cells_are_reported_with_their_line(run, stored, tmp_path, cell, why):
     path = tmp_path / "topics.jsonl"
     path.write_text(json.dumps({"text": "Good.", "topics": cell}))
     code, _, told = run("evaluate", stored, path, *TOPICS)
@@ -161,7 +161,7 @@ def test_each_label_that_a_document_gets_is_explained(run, stored, topics):
     assert "give one of them" in told
 
 
-def test_the_report_is_that_of_python(run, topics, stored, tmp_path):
+def test_the_report_equals_that_of_python(run, topics, stored, tmp_path):
     page = tmp_path / "report.html"
     assert run("evaluate", stored, topics(), *TOPICS, "-o", page)[0] == 0
     found = replace(sk_han.report(Scorer.load(stored), TEXTS, Y), estimator="topics.han")

@@ -59,7 +59,7 @@ def test_a_compressed_table_has_neither_name_nor_time(tmp_path):
 
 
 @pytest.mark.parametrize("names", [["a", "b"], ["1", "2", "nan"]])
-def test_what_is_written_of_labels_is_read_as_them(names):
+def test_written_labels_are_read_back(names):
     sets = LabelSets(ClassNames(names), ";")
     rows = np.array(list(itertools.product([False, True], repeat=len(names))))
     numbers = [sets.numbers(f" {sets.format(row)} ; ;", "here") for row in rows]
