@@ -424,7 +424,7 @@ class TestSheets:
         with pytest.raises(LookupError, match=r"no sheet 'data'. It has 'About', 'Sheet'"):
             load_csv(path, sheet="data")
 
-    def test_a_damaged_sheet_is_told(self, book):
+    def test_a_damaged_sheet_is_reported(self, book):
         path = book(self.ROWS)
         with zipfile.ZipFile(path) as archive:
             files = {name: archive.read(name) for name in archive.namelist()}
@@ -437,7 +437,7 @@ class TestSheets:
 
 
 @pytest.mark.parametrize("first", ["mimetype", "word/document.xml"])
-def test_a_document_of_an_office_program_is_told(write, first):
+def test_a_document_of_an_office_program_is_refused(write, first):
     with pytest.raises(ValueError, match=r"document of an office program.* as \.xlsx or \.csv"):
         load_csv(write("a.ods", zipped(first)))
 

@@ -6,7 +6,7 @@ import pytest
 from sk_han.datasets import make_reviews
 
 
-def test_generator_goes_on_where_it_stood():
+def test_a_generator_continues_where_it_stopped():
     rng = np.random.RandomState(3)
     assert make_reviews(5, random_state=rng)[0] == make_reviews(5, random_state=3)[0]
     assert make_reviews(5, random_state=rng)[0] != make_reviews(5, random_state=3)[0]
