@@ -18,5 +18,5 @@ from sk_han._documents.repeated import text_key
         ("?!", ":-)", False),
     ],
 )
-def test_case_blanks_and_punctuation_do_not_tell_documents_apart(text, other, same):
+def test_case_blanks_and_punctuation_do_not_distinguish_documents(text, other, same):
     assert (text_key(text) == text_key(other)) is same

@@ -102,7 +102,7 @@ def test_arrays_of_several_encoders_are_not_joined() -> None:
         ({"sentence_numbers": [0.0] * 5}, TypeError, "must be integers"),
     ],
 )
-def test_what_does_not_fit_is_refused(change: dict, error: type, message: str) -> None:
+def test_arrays_that_do_not_match_are_refused(change: dict, error: type, message: str) -> None:
     given = {"vectors": VECTORS, "sentence_numbers": NUMBERS, "encoder": ENCODER}
     with pytest.raises(error, match=message):
         SentenceArray(DocumentArray.from_nested(NESTED), **(given | change))
