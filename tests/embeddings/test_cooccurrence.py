@@ -68,7 +68,7 @@ def test_a_huge_document_is_truncated_and_hides_no_other(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("nested", [[], [[]], [[[2]]], [[[2], [3]], [[1, 1, 1]]], [[[2, 2, 2]]]])
-def test_next_to_nothing_to_count_gives_finite_vectors(nested):
+def test_almost_no_counts_give_finite_vectors(nested):
     documents = DocumentArray.from_nested(nested)
     vectors, _ = cooccurrence_vectors(documents, (5, 3), random_state=0)
     assert vectors.shape == (5, 3)
