@@ -337,6 +337,6 @@ def test_vectors_of_another_encoder_are_refused_wherever_they_go_in(X, use):
 
 
 @pytest.mark.parametrize("encoder", [7, HashEncoder, "usem3", "no.such:Name"], ids=str)
-def test_what_is_no_encoder_is_refused_before_texts_are_read(encoder):
+def test_other_objects_than_encoders_are_refused_before_reading(encoder):
     with pytest.raises((TypeError, ValueError), match=r"encoder must be an|makes no encoder"):
         quick(encoder=encoder).fit(TEXTS, LABELS)

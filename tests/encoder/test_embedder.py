@@ -115,14 +115,14 @@ def test_memory_keeps_the_vectors_of_the_same_sentences(kind, tmp_path):
     assert len(embedder.transform(["Another one."]).vectors) == 1
 
 
-def test_memory_tells_encoders_by_their_vectors(tmp_path):
+def test_memory_distinguishes_encoders_by_their_vectors(tmp_path):
     for encoder in (HashEncoder(), HashEncoder(size=5), HashEncoder(seed=1), OtherEncoder()):
         found = SentenceEmbedder(encoder, memory=tmp_path).fit_transform(TEXTS)
         expected = SentenceEmbedder(encoder).fit_transform(TEXTS)
         assert np.array_equal(found.vectors, expected.vectors)
 
 
-def test_memory_tells_what_an_encoder_was_fitted_to(tmp_path):
+def test_memory_distinguishes_encoders_fitted_to_other_texts(tmp_path):
     encoder = make_pipeline(TfidfVectorizer(), TruncatedSVD(2, random_state=0))
     for texts in (TEXTS, [*TEXTS, "A dull miss."]):
         alone = SentenceEmbedder(encoder).fit(texts)
@@ -194,7 +194,7 @@ def test_wrong_vectors_are_refused_and_an_earlier_fit_stays(result, error, messa
         (7, ""),
     ],
 )
-def test_what_is_no_encoder_is_refused(encoder, repair):
+def test_other_objects_than_encoders_are_refused(encoder, repair):
     with pytest.raises(TypeError, match=f"encoder must be an object with encode.*{repair}"):
         SentenceEmbedder(encoder).fit(TEXTS)
 
@@ -238,7 +238,7 @@ def test_parameters_set_after_the_fit_are_checked():
     assert np.array_equal(embedder.set_params(encoder=NAMED).transform(TEXTS).vectors, expected)
 
 
-def test_an_embedder_does_without_pytorch():
+def test_an_embedder_needs_no_pytorch():
     code = (
         "import sys; from sk_han import SentenceEmbedder; "
         f"SentenceEmbedder({NAMED!r}).fit_transform(['A fine film.', 'Dull.']); "
