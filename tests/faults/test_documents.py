@@ -116,7 +116,7 @@ class TestContainers:
 class TestFewDocuments:
     @pytest.mark.parametrize("door", DOORS)
     @pytest.mark.parametrize("blank", ["", " \n", "--"])
-    def test_blank_documents_alone_are_an_empty_vocabulary(self, door, blank):
+    def test_blank_documents_alone_give_an_empty_vocabulary(self, door, blank):
         with pytest.raises(ValueError, match="empty vocabulary"):
             DOORS[door]().fit([blank] * 12, LABELS)
 

@@ -161,7 +161,7 @@ class TestMatchedByValue:
         np.testing.assert_array_equal(found.targets, expected.targets)
         model.partial_fit(TEXTS, written)
 
-    def test_a_label_that_is_none_of_the_classes_is_missed(self):
+    def test_a_label_of_an_unknown_class_counts_as_missed(self):
         model = tiny().fit(TEXTS, NUMBERS)
         others = ["strange", *map(str, NUMBERS[1:])]
         right = model.predict(TEXTS)[1:] == NUMBERS[1:]
@@ -237,7 +237,7 @@ class TestRefused:
                 pytest.fail(f"{door} returned {call()}")
 
     @pytest.mark.parametrize("mark", [-1, np.nan, None])
-    def test_marks_of_missing_labels_are_called_so(self, mark):
+    def test_markers_of_missing_labels_are_recognized(self, mark):
         y = np.tile([[1, 0], [0, 1]], (6, 1)).astype(object)
         y[3, 1] = mark
         for given in (y, pd.DataFrame(y), y.astype(float)):
@@ -306,7 +306,7 @@ def public_methods(estimator):
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
-def test_every_method_of_an_unfitted_estimator_says_so(estimator, name):
+def test_every_method_of_an_unfitted_estimator_raises_an_error(estimator, name):
     arguments = {"score": [TEXTS, LABELS], "to_state": []}.get(name, [TEXTS])
     with pytest.raises(NotFittedError, match=f"{type(estimator).__name__} instance is not fitted"):
         getattr(estimator, name)(*arguments)
