@@ -75,7 +75,7 @@ def scaled(epoch, targets, weights):
     return ScaledParts(pool, [], SimpleNamespace(targets=targets, weights=weights))
 
 
-def test_held_out_documents_of_one_class_do_not_tell():
+def test_held_out_documents_of_one_class_raise_no_warning():
     one_class = np.zeros(100, dtype=np.int64)
     epoch = {"valid_accuracy": 1.0, "valid_loss": 0.01}
     summary = of_two_classes(majority_accuracy=1.0, shares={"network": 1.0})

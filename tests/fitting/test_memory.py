@@ -44,7 +44,7 @@ def bytes_refused(monkeypatch, documents, n_classes, **options):
     return 1e9 * float(re.search(r"about ([\d.,]+) GB", str(refused.value))[1].replace(",", ""))
 
 
-def test_what_is_too_much_is_named_with_the_repair(monkeypatch):
+def test_too_much_memory_is_refused_with_the_repair(monkeypatch):
     documents, _ = collection(40, 5)
     n_bytes = 100 * documents.n_words + 20 * 40_000_000 * len(documents)
     monkeypatch.setattr(sources, "memory_limit", lambda: n_bytes)

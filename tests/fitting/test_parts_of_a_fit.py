@@ -51,7 +51,7 @@ def test_documents_given_for_validation_are_not_learnt_from(reviews):
 
 
 @pytest.mark.thorough
-def test_a_fit_that_goes_on_keeps_the_scales(reviews):
+def test_continued_fits_keep_the_scales(reviews):
     # Held-out documents are drawn anew, and the network has learnt from most of them.
     texts, labels = reviews
     classifier = small(warm_start=True, random_state=None).fit(texts, labels)

@@ -21,7 +21,7 @@ def fitted_scales(logits, targets, weights=None):
 
 
 class TestFitScales:
-    def test_a_temperature_takes_overconfidence_back(self):
+    def test_a_temperature_corrects_overconfidence(self):
         targets = np.random.RandomState(0).randint(3, size=2000)
         calibrated = fitted_scales([sure(targets, 3, 1.0)], targets)
         too_sure = fitted_scales([sure(targets, 3, 5.0)], targets)

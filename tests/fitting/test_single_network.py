@@ -80,7 +80,7 @@ def test_the_best_epoch_of_held_out_samples_is_kept(fit):
     assert fitted.n_iter_ == len(scores) == 6
 
 
-def test_the_summary_tells_of_the_fit(fit, unit, capsys):
+def test_the_summary_describes_the_fit(fit, unit, capsys):
     # Steps below the rounding of the weights: the first epoch stays the best on any processor.
     settings = {"max_epochs": 60, "lr": 1e-20, "verbose": 1}
     fitted = fit(validation_fraction=0.4, n_iter_no_change=2, **settings)
