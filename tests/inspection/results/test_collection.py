@@ -106,13 +106,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("said", REFUSED)
-def test_what_makes_no_list_is_refused(said):
+def test_invalid_arguments_of_a_list_are_refused(said):
     with pytest.raises((TypeError, ValueError), match=said):
         REFUSED[said]()
 
 
 @pytest.mark.parametrize("most", [-1, 0, 2.5, "a", True])
-def test_a_number_of_documents_that_is_no_count_is_refused(most):
+def test_an_invalid_number_of_documents_is_refused(most):
     with pytest.raises(ValueError, match="max_documents must be an integer of at least 1"):
         ExplanationList().to_text(max_documents=most)
 

@@ -117,7 +117,7 @@ def test_top_refuses(arguments, message):
 
 
 @pytest.mark.parametrize("name", [name for name in OTHERS if name != "sentence_of_word"])
-def test_equality_and_dict_tell_every_field(name):
+def test_equality_and_dict_cover_every_field(name):
     assert with_another(name) != explained()
     assert with_another(name).to_dict() != explained().to_dict()
 
