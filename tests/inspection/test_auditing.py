@@ -156,14 +156,14 @@ def test_documents_of_zero_weight_do_not_count_in_their_class():
     )
 
 
-def test_models_that_learn_nothing_are_told():
+def test_models_that_learn_nothing_are_noted():
     texts = [f"Day {i}." for i in range(60)]
     found = audit_labels(LINEAR, texts, ["a", "b", "a"] * 20)
     for said in (found.to_text(width=1000), found.to_html()):
         assert said.index("ignore the doubts") < said.index("Labels are ranked")
 
 
-def test_labels_of_which_models_learn_nothing_are_told():
+def test_labels_that_models_cannot_learn_are_noted():
     """Of the second the texts tell nothing, though by chance they are right a little more often."""
     Y = np.column_stack([TRUE == "good", np.random.RandomState(9).rand(120) < 0.5])
     found = audit_labels(OF_LABELS, TEXTS, Y, n_explained=0)
@@ -241,7 +241,7 @@ def test_each_fold_has_the_groups_of_its_documents():
     assert len(found) == len(TEXTS)
 
 
-def test_the_only_document_of_a_label_is_not_looked_at():
+def test_the_only_document_of_a_label_is_not_judged():
     """A model that has not learnt from it does not know the label."""
     Y = np.column_stack([LABELS == "good", LABELS == "bad", np.arange(120) == 7])
     found = audit_labels(OF_LABELS, TEXTS, Y)
@@ -287,7 +287,7 @@ def test_no_cell_of_a_table_is_a_formula(audit, tmp_path):
 
 
 @pytest.mark.parametrize("groups", [None, np.arange(40) // 4])
-def test_a_label_of_one_fold_alone_is_not_looked_at(groups):
+def test_a_label_in_only_one_fold_is_not_judged(groups):
     texts, Y = TEXTS[:40], np.zeros((40, 2), dtype=int)
     Y[3 if groups is None else slice(4), 0] = 1
     found = audit_labels(tiny(), texts, Y, groups=groups)

@@ -52,7 +52,7 @@ def test_any_classifier_is_a_baseline_on_the_same_documents(compared):
     assert f"fitted {found.baseline_name} that predicts the same documents" in found.baseline_note
 
 
-def test_a_baseline_that_learnt_from_the_documents_is_told():
+def test_a_baseline_trained_on_the_documents_is_noted():
     other = tiny().fit(HELD_OUT[:9], Y[:9])
     note = report(fitted_classifier(), HELD_OUT, Y, baseline=other).baseline_note
     assert " 9 of these have the words of one of its training documents." in note

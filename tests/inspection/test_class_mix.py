@@ -135,7 +135,7 @@ DOORS = {
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_every_door_leads_to_the_same(fitted, tmp_path, door):
+def test_every_interface_applies_priors_alike(fitted, tmp_path, door):
     model = with_priors(fitted, PRIORS)
     other = DOORS[door](model, tmp_path)
     many = 120 * ["good good film"]

@@ -22,7 +22,7 @@ def drawn(n=4000, k=3, share=0.1, seed=0):
 
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("share", [0.05, 0.2])
-def test_as_many_are_expected_to_be_wrong_as_are(k, share):
+def test_the_expected_number_of_errors_is_right(k, share):
     """Over five draws: rates are estimated from a few hundred documents each."""
     counts = []
     for seed in range(5):
@@ -76,7 +76,7 @@ def test_documents_are_ordered_by_chance_and_suggestions_differ():
     assert (doubts.others != labels).all()
 
 
-def test_probabilities_that_are_too_sure_are_tempered():
+def test_overconfident_probabilities_are_tempered():
     _, labels, p = drawn()
     sure = p**3 / (p**3).sum(axis=1, keepdims=True)
     one, other = label_doubts(p, labels), label_doubts(sure, labels)

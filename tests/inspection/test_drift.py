@@ -60,7 +60,7 @@ def test_like_documents_give_few_alarms(fitted):
     assert np.mean([drift(fitted, batch).alarm for batch in batches]) <= 0.1
 
 
-def test_another_language_is_told_with_numbers(fitted):
+def test_another_language_raises_an_alarm_with_figures(fitted):
     found = drift(fitted, GERMAN)
     words = found.comparisons[0]
     assert found.alarm
@@ -72,7 +72,7 @@ def test_another_language_is_told_with_numbers(fitted):
     assert json.loads(found.to_json())["comparisons"][0]["name"] == "unknown words"
 
 
-def test_another_mix_is_told_as_such(fitted):
+def test_another_class_mix_is_reported_as_such(fitted):
     texts = [text for text, label in zip(X[200:], Y[200:], strict=True) if label == "pos"]
     found = drift(sk_han.with_priors(fitted, {"neg": 0.1, "pos": 0.9}), texts[:200])
     assert names(found)[-1].startswith("predictions of ")

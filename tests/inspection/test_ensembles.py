@@ -41,7 +41,7 @@ def with_mistakes(estimator, texts):
     return report(estimator, texts, labels, baseline=None, n_mistakes=2)
 
 
-def test_a_report_says_why_mistakes_are_not_explained():
+def test_a_report_notes_why_mistakes_are_not_explained():
     members = [("tiny", tiny()), *linear("linear")]
     vote = VotingClassifier(members, voting="soft").fit(TEXTS, LABELS)
     found = with_mistakes(vote, TEXTS)

@@ -49,7 +49,7 @@ def shouting():
 
 
 @pytest.mark.parametrize("by_scorer", [False, True])
-def test_an_index_names_documents_if_it_tells_them_apart(fitted, tmp_path, by_scorer):
+def test_a_unique_index_names_the_documents(fitted, tmp_path, by_scorer):
     sk_han.save(fitted, tmp_path / "m.han")
     model = Scorer.load(tmp_path / "m.han") if by_scorer else fitted
     names = ["r7", "r8", "<b>", "r9"]
@@ -90,7 +90,7 @@ def test_unknown_words_are_marked(fitted):
     assert explanation.unknown.tolist() == [False, False, True, False]
 
 
-def test_what_a_limit_cut_off_is_told():
+def test_truncation_by_a_limit_is_reported():
     tokenizer = HierarchicalTokenizer(max_sentences=1)
     explanation = tiny(tokenizer=tokenizer).fit(TEXTS, LABELS).explain(TEXTS[:1])[0]
     assert explanation.truncated
@@ -159,7 +159,7 @@ def test_against_one_class_sentences_sum_to_a_difference_of_scores(of_three):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_speaks_for_a_class_speaks_against_its_rival(of_three, method):
+def test_words_for_a_class_count_against_the_other(of_three, method):
     one = explain(of_three, TEXTS[:4], target="pos", against="neg", method=method, random_state=0)
     other = explain(of_three, TEXTS[:4], target="neg", against="pos", method=method, random_state=0)
     sign = 1 if method in ("attention", "random") else -1

@@ -132,7 +132,7 @@ class TestNumbers:
 
 class TestSeeds:
     @pytest.mark.parametrize("source", [int, np.random.default_rng])
-    def test_the_same_seed_gives_the_same_report_and_another_another(self, classifier, source):
+    def test_only_the_same_seed_gives_the_same_report(self, classifier, source):
         first, again, other = (
             report_of(classifier, random_state=source(seed)) for seed in (0, 0, 1)
         )

@@ -35,7 +35,7 @@ def three():
 
 
 @pytest.mark.parametrize("method", METHODS[1:])
-def test_every_method_that_reads_documents_tells_what_the_ngrams_bring(two, method):
+def test_every_method_that_reads_documents_has_ngram_contributions(two, method):
     expected = two.explain(TEXTS[:2], method="gradient_attention")
     found = two.explain(TEXTS[:2], method=method)
     for one, other in zip(found, expected, strict=True):

@@ -59,13 +59,13 @@ def test_intervals_are_those_of_groups(classifier, found):
 
 
 @pytest.mark.parametrize("n", [1, 2, 19])
-def test_a_report_on_few_documents_says_so(classifier, n):
+def test_a_report_on_few_documents_has_a_note(classifier, n):
     found = report(classifier, HELD_OUT[:n], Y[:n])
     assert any("few documents" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("texts", [["Good sun.", "Good day."], ["?!", "..."]])
-def test_what_a_baseline_cannot_learn_from_is_said(classifier, texts):
+def test_a_baseline_that_cannot_be_fitted_is_noted(classifier, texts):
     labels = ["pos", "pos"] if "Good" in texts[0] else ["pos", "neg"]
     found = report(classifier, HELD_OUT, Y, X_train=texts, y_train=labels)
     assert found.baseline is found.gain is None
@@ -94,7 +94,7 @@ def test_flipped_labels_are_suspected(classifier):
     assert found.baseline is None
 
 
-def test_a_model_that_knows_little_doubts_few_labels_or_none(classifier):
+def test_a_weak_model_suspects_few_labels(classifier):
     def notes_on_doubts(y):
         found = report(classifier, HELD_OUT, y, baseline=None, n_mistakes=1)
         assert len(found.suspects)
@@ -134,7 +134,7 @@ def test_copies_are_noted_to_count_less_than_distinct_documents(classifier):
     assert wide < narrow
 
 
-def test_a_label_that_the_model_does_not_know_is_said(classifier):
+def test_a_label_unknown_to_the_model_is_noted(classifier):
     y = np.where(np.arange(36) == 2, "strange", Y)
     found = report(classifier, HELD_OUT, y)
     assert found.labels == ("neg", "pos", "strange")
@@ -150,7 +150,7 @@ def test_a_label_that_the_model_does_not_know_is_said(classifier):
     assert found.scores["model"]["log_loss"] == pytest.approx(by_hand, abs=1e-6)
 
 
-def test_a_class_that_no_document_has_is_said(classifier):
+def test_a_class_without_documents_is_noted(classifier):
     only = [i for i in range(36) if Y[i] == "pos"]
     found = report(classifier, [HELD_OUT[i] for i in only], Y[only])
     assert found.confusion.shape == (2, 2)

@@ -83,7 +83,7 @@ def test_the_best_of_separate_bounds_would_break_the_guarantee():
     assert broken > most(len(results))
 
 
-def test_the_promise_holds_where_errors_become_rarer_with_probability():
+def test_the_guarantee_holds_if_confidence_reduces_errors():
     # Calibrated: of what reaches t, (1 - t) / 2 are wrong; 0.8 is the right threshold for 10 %.
     results = found_in(2000, 0.1, lambda confidence: 1 - confidence, draws=500)
     thresholds = np.array([found.threshold for found in results])
@@ -91,7 +91,7 @@ def test_the_promise_holds_where_errors_become_rarer_with_probability():
     assert np.median([found.coverage for found in results]) > 0.25  # of 0.4
 
 
-def test_figures_by_hand(of_few):
+def test_figures_equal_those_worked_by_hand(of_few):
     assert of_few.threshold == 0.61
     assert (of_few.coverage, of_few.error) == (0.5, 0)
     assert of_few.upper_bound == pytest.approx(1 - 0.05 ** (1 / 100))
@@ -155,7 +155,7 @@ def test_blank_texts_are_never_accepted_as_in_predict_frame(is_table, classifier
         selective_threshold(classifier, texts[70:], labels[70:])
 
 
-def test_labels_that_the_model_does_not_know_are_mistakes(classifier):
+def test_labels_unknown_to_the_model_count_as_mistakes(classifier):
     y = [*Y[:-3], *(3 * ["new"])]
     found, alone = (selective_threshold(classifier, HELD_OUT, each) for each in (y, Y))
     assert found.n_errors[-1] == alone.n_errors[-1] + 3
@@ -202,7 +202,7 @@ def test_the_guarantees_of_all_labels_hold_together(n):
     assert broken <= most(500)
 
 
-def test_a_refusal_names_the_nearest_error_that_can_be_promised():
+def test_a_refusal_names_the_smallest_max_error_that_passes():
     p, y = proba(np.full(400, 0.9)), np.repeat([0, 1], [40, 360])
     found = selective_threshold(KNOWN, p, y, max_error=0.05)
     assert (found.threshold, found.nearest_error) == (np.inf, 0.13)

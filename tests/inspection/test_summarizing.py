@@ -127,7 +127,7 @@ def test_removing_the_shown_words_measures_their_effect():
     assert removal.carried == pytest.approx(removal.fall / removal.fall_all)
 
 
-def test_words_that_decide_carry_more_than_words_drawn_by_lot():
+def test_deciding_words_carry_more_than_random_ones():
     # One word tells the label, among four others in any order.
     rng = np.random.default_rng(0)
     words = ["alpha", "beta", "gamma", "delta"]
