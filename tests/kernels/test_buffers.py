@@ -23,7 +23,7 @@ def address(array):
     return array.ctypes.data
 
 
-def test_memory_that_nothing_uses_comes_again():
+def test_unused_memory_is_reused():
     first = allocate(SHAPE)
     assert (first.shape, first.dtype, allocate((0, 5)).shape) == (SHAPE, np.float32, (0, 5))
     where = address(first)
@@ -55,7 +55,7 @@ def test_a_view_keeps_it(view):
     assert address(allocate(SHAPE)) == where
 
 
-def test_no_more_than_some_arrays_are_kept():
+def test_only_a_few_arrays_are_kept():
     tracemalloc.start()
     try:
         arrays = [allocate(SHAPE) for _ in range(2 * buffers.N_POOLED)]
@@ -77,7 +77,7 @@ def test_threads_do_not_share_memory():
         assert all(threads.map(is_own, range(500)))
 
 
-def test_memory_that_another_thread_took_first_is_left_to_it(monkeypatch):
+def test_memory_taken_by_another_thread_is_left_alone(monkeypatch):
     class Late(list):
         def remove(self, each):
             raise ValueError

@@ -70,7 +70,7 @@ class TestProcesses:
         ],
         ids=["unwritable cache", "compiler off"],
     )  # fmt: skip
-    def test_what_cannot_compile_means_pytorch_and_one_warning(
+    def test_kernels_that_cannot_compile_mean_pytorch_and_one_warning(
         self, tmp_path, setup, environment, repair
     ):
         code = (

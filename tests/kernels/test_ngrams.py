@@ -95,7 +95,7 @@ def at_an_odd_address(array):
 @pytest.mark.parametrize(
     "strange", [read_only, at_an_odd_address, lambda array: np.repeat(array, 2)[::2]]
 )
-def test_arrays_that_are_read_only_or_lie_oddly_are_read(strange):
+def test_read_only_and_strided_arrays_are_read(strange):
     model, documents = random_model((1, 3)), random_documents()
     names = "word_ids", "sentence_starts", "document_starts"
     arrays = DocumentArray(*(strange(getattr(documents, name)) for name in names))
