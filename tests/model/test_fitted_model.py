@@ -47,7 +47,7 @@ def test_another_fit_does_not_change_the_earlier_model():
     assert np.abs(classifier.predict_proba(UNSEEN) - before).max() > 0
 
 
-def test_attributes_cannot_be_set_beside_it(fitted):
+def test_it_takes_no_further_attributes(fitted):
     for name in ("pool_", "tokenizer_", "history_", "classes_"):
         with pytest.raises(AttributeError):
             setattr(fitted, name, None)
