@@ -84,7 +84,7 @@ def test_words_share_the_scores_of_label_attention(make_network, batch):
     assert by_document.abs().max() > 1e-2
 
 
-def test_only_the_states_that_max_pooling_took_have_a_part():
+def test_only_states_chosen_by_max_pooling_have_contributions():
     network = HierarchicalAttentionNetwork(9, 2, pooling="max")
     states = torch.tensor([[3.0, -1.0], [3.0, 5.0], [0.0, 7.0]])
     gradient = torch.tensor([[2.0, 10.0], [1.0, 1.0]])

@@ -92,9 +92,7 @@ def test_parts_hold_as_many_sentences_as_fit(make_network, batch, max_words, wor
         ({"words_per_sentence": torch.tensor([30, -1])}, ValueError, "add up to 29 tokens"),
     ],
 )
-def test_a_batch_that_does_not_hold_together_is_refused(
-    make_network, batch, changes, error, message
-):
+def test_an_inconsistent_batch_is_refused(make_network, batch, changes, error, message):
     for max_words in (5, 29):
         with pytest.raises(error, match=message):
             make_network(max_words=max_words)(*batch._replace(**changes))
@@ -111,7 +109,7 @@ def test_the_sparse_gradient_equals_the_dense_one(make_network, batch):
     assert_close(found.to_dense(), dense.embedding.weight.grad, rtol=0, atol=1e-12)
 
 
-def test_evaluation_draws_nothing(make_network, batch):
+def test_evaluation_uses_no_random_numbers(make_network, batch):
     network = make_network(dropout=0.5, word_dropout=0.5).eval()
     assert torch.equal(network(*batch), make_network()(*batch))
 

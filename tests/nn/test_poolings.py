@@ -92,7 +92,7 @@ class TestUnweighted:
         pooled, _ = LastPooling(4, bidirectional=True).pool(states, torch.tensor([3]))
         assert pooled.tolist() == [[8, 9, 2, 3]]  # forward half of the last, backward of the first
 
-    def test_what_is_no_number_is_passed_on(self):
+    def test_nan_is_passed_on(self):
         states = torch.tensor([[1.0, float("nan")], [2.0, 3.0]])
         pooled, _ = MaxPooling(2).pool(states, torch.tensor([2]))
         assert pooled[0, 0] == 2
@@ -168,7 +168,7 @@ class TestLabelAttention:
 
 @pytest.mark.parametrize("by_default", [False, True])
 @pytest.mark.parametrize("per_label", [False, True])
-def test_an_attention_per_label_that_is_asked_for_stays(by_default, per_label):
+def test_an_explicit_attention_per_label_is_kept(by_default, per_label):
     pooling = Attention(size=5, per_label=per_label)
     options = NetworkOptions(pooling=pooling).resolve_auto(by_default)
     assert options.attends_per_label is per_label
