@@ -88,7 +88,7 @@ def test_inner_options_are_named_with_two_underscores_and_set() -> None:
         ({"pooling": ["mean"]}, r"'pooling' .* Got \['mean'\]"),
     ],
 )
-def test_plain_values_that_are_no_options_are_refused(plain: Any, message: str) -> None:
+def test_values_that_are_not_options_are_refused(plain: Any, message: str) -> None:
     if isinstance(plain, dict) and "class" not in plain and "cell" not in plain:
         plain = {"class": "NetworkOptions", **plain}
     with pytest.raises(ValueError, match=message):
@@ -173,7 +173,7 @@ def test_another_structure_is_refused(changes: dict[str, Any], message: str) -> 
     ],
     ids=repr,
 )
-def test_what_does_not_change_the_weights_may_change(changes: dict[str, Any]) -> None:
+def test_options_that_do_not_shape_weights_may_change(changes: dict[str, Any]) -> None:
     fitted = NetworkOptions(**FITTED)
     NetworkOptions(**(FITTED | changes)).check_same_structure(fitted)
     assert fitted == NetworkOptions(**FITTED)
