@@ -103,7 +103,7 @@ class TestTrial:
         assert n_documents == pytest.approx(80 if several else 372 / 5, abs=3)  # of a fold
 
     @pytest.mark.parametrize("more", [0, 1])
-    def test_more_characters_than_memory_is_for_are_not_read(self, monkeypatch, more):
+    def test_collections_with_too_many_characters_skip_the_trial(self, monkeypatch, more):
         texts, labels = inflected(400)
         documents = HierarchicalTokenizer().fit_transform(texts)
         most = sum(len("".join(text.split())) for text in texts) - more
@@ -123,9 +123,7 @@ class TestTrial:
             ([-99, 99, 0, 0], [0, 0, -99, 99], 0.5, 0.5 * 4_000**-0.5),
         ],
     )
-    def test_what_characters_add_is_a_share_of_what_both_tell(
-        self, words, characters, share, error
-    ):
+    def test_the_gain_of_characters_is_a_share_of_both(self, words, characters, share, error):
         logits = np.tile(np.array([words, characters], dtype=float), 1_000)  # of fewer, 1 is near
         found = gained_by(logits, np.tile([0, 1, 0, 1], 1_000))
         assert found == pytest.approx((share, error), abs=1e-3)

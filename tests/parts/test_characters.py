@@ -45,7 +45,7 @@ def ids_of(documents):
 
 
 class TestScores:
-    def test_stems_say_the_label_of_words_that_are_new(self, fitted, others):
+    def test_stems_predict_the_label_of_new_words(self, fitted, others):
         texts, labels = others
         documents = fitted.tokenizer_.transform(texts)
         assert (documents.word_ids == 1).mean() > 0.9
@@ -54,7 +54,7 @@ class TestScores:
         assert fitted.score(texts, labels) > 0.9
         assert fitted.character_scale_ > fitted.ngram_scale_
 
-    def test_directions_of_characters_tell_what_few_labels_mean(self, latent, others):
+    def test_character_directions_help_with_few_labels(self, latent, others):
         assert [*latent.pool_.without(["network"]).parts] == ["characters", "latent_characters"]
         assert latent.latent_character_scale_ > 0
         alone = latent.pool_.only(["latent_characters"])
@@ -88,7 +88,7 @@ class TestScores:
         np.testing.assert_allclose(sums, either.decision_function(texts), atol=1e-5)
 
     @pytest.mark.parametrize("method", ["gradient_attention", "attention"])
-    def test_linear_models_bring_what_their_scores_say(self, either, others, method):
+    def test_linear_contributions_sum_to_their_scores(self, either, others, method):
         linear = either.pool_.others
         documents = either.tokenizer_.transform(["", *others[0][:3]])
         nothing, *scores = linear.logits(documents) @ [-1, 1]
@@ -96,7 +96,7 @@ class TestScores:
         sums = [explanation.ngram_contributions.sum() for explanation in explanations]
         np.testing.assert_allclose(sums, scores - nothing, atol=1e-5)
 
-    def test_every_copy_says_the_same(self, either, others, tmp_path):
+    def test_every_copy_predicts_the_same(self, either, others, tmp_path):
         expected = either.predict_proba(others[0])
         sk_han.save(either, tmp_path / "model.han")
         scorer = Scorer.load(tmp_path / "model.han")
@@ -137,7 +137,7 @@ class TestTrial:
 
 
 class TestLaterFits:
-    def test_portions_go_on_with_it(self):
+    def test_partial_fit_continues_it(self):
         texts, labels = inflected(400)
         classifier = HANClassifier(**TINY)
         classifier.partial_fit(texts[:200], labels[:200], classes=[0, 1])
@@ -167,7 +167,7 @@ class TestLaterFits:
         assert not np.array_equal(moved.weights, kept.weights)
 
     @pytest.mark.parametrize("words", [(1, 3), None])
-    def test_a_first_portion_begins_them(self, others, words):
+    def test_a_first_portion_creates_them(self, others, words):
         classifier = HANClassifier(**TINY, linear_ngrams=words, linear_chars=(1, 5))
         more = inflected(600, seed=3)[0]
         classifier.partial_fit(*inflected(200), [0, 1], X_unlabelled=more)
