@@ -52,7 +52,7 @@ class TestAccidents:
             with pytest.raises(ModelFormatError, match=r"model\.han cannot be loaded"):
                 load_bytes(WHOLE[:length])
 
-    def test_something_behind_or_before_it_or_nothing_is_found(self, load_bytes):
+    def test_added_bytes_and_an_empty_file_are_found(self, load_bytes):
         for content in (WHOLE + b"\n", b"#!/bin/sh\n" + WHOLE):
             with pytest.raises(ModelFormatError):
                 load_bytes(content)
@@ -64,12 +64,12 @@ class TestAccidents:
         [b"\x89PNG\r\n\x1a\n" + bytes(500), pickle.dumps(list("model")), b"text,label\n", b"PK"],
         ids=["PNG", "pickle", "CSV", "two bytes"],
     )
-    def test_a_foreign_file_is_named_so(self, load_bytes, content):
+    def test_a_foreign_file_is_recognized(self, load_bytes, content):
         with pytest.raises(ModelFormatError, match=r"not a file of sk_han\.save.*joblib\.load"):
             load_bytes(content)
 
     @pytest.mark.parametrize("metadata", [{}, {"__metadata__": {"format": "pt"}}])
-    def test_weights_of_another_program_are_named_so(self, load_bytes, metadata):
+    def test_weights_of_another_program_are_recognized(self, load_bytes, metadata):
         with pytest.raises(ModelFormatError, match="a safetensors file of another program"):
             load_bytes(with_header(metadata))
 
@@ -92,7 +92,7 @@ class TestAccidents:
         with pytest.raises(ModelFormatError, match=r"format 9, .*install the release that wrote"):
             load_bytes(with_header(header))
 
-    def test_a_missing_file_or_a_folder_is_no_format_error(self, tmp_path):
+    def test_a_missing_file_or_folder_is_not_a_format_error(self, tmp_path):
         with pytest.raises(FileNotFoundError, match="absent"):
             load(tmp_path / "absent.han")
         with pytest.raises(IsADirectoryError):

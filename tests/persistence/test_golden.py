@@ -39,7 +39,7 @@ def found(name, loaded):
 
 
 class TestEveryFile:
-    def test_it_says_its_format_and_is_small(self, name):
+    def test_it_names_its_format_and_is_small(self, name):
         content = (GOLDEN / f"{name}.han").read_bytes()
         assert b'{"__metadata__":{"sk_han":"{\\"sha256\\":' in content[:60]
         assert len(content) < 30_000
@@ -87,7 +87,7 @@ class TestWhatComesBack:
         assert classifier.best_score_ == best["valid_accuracy"]
         assert classifier.get_metadata_routing().fit.requests["sample_weight"] == "weights"
 
-    def test_it_goes_on_learning_from_counts(self):
+    def test_it_continues_learning_from_counts(self):
         classifier = golden("classifier")
         before = classifier.ngram_model_.counts.n_documents[0]
         classifier.partial_fit(documents_of("classifier")[:3], ["good", "bad", "good"])

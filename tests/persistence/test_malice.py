@@ -82,7 +82,7 @@ class TestCraftedHeader:
             load_bytes(with_header({"__metadata__": {"sk_han": text}}))
 
     @pytest.mark.parametrize("strings", [["absent"], [f"{WEIGHTS}.output.bias"], [3], [[]]])
-    def test_strings_that_are_none_are_refused(self, load_bytes, strings):
+    def test_invalid_strings_are_refused(self, load_bytes, strings):
         description, arrays = golden_parts()
         numbers = {name: array for name, array in arrays.items() if array.dtype.kind != "U"}
         with pytest.raises(ModelFormatError, match="does not hold strings"):
@@ -91,7 +91,7 @@ class TestCraftedHeader:
 
 class TestCraftedArrays:
     @pytest.mark.parametrize("value", [np.nan, np.inf])
-    def test_weights_that_are_no_numbers_are_refused(self, load_bytes, value):
+    def test_weights_of_nan_or_infinity_are_refused(self, load_bytes, value):
         description, arrays = golden_parts()
         name = f"{WEIGHTS}.word_attention.bias"
         weight = arrays[name].copy()
@@ -112,7 +112,7 @@ class TestCraftedArrays:
             (np.array([1, 0x110000], np.uint32).view("U1"), "not characters"),
         ],
     )
-    def test_classes_that_are_none_are_refused(self, load_bytes, classes, message):
+    def test_invalid_classes_are_refused(self, load_bytes, classes, message):
         description, arrays = golden_parts()
         with pytest.raises(ModelFormatError, match=message):
             load_bytes(archive_of(description, arrays | {"target.classes": classes}))
@@ -293,7 +293,7 @@ class TestCraftedContent:
         ],
         ids=str,
     )
-    def test_a_vocabulary_that_is_none_is_refused(self, load_bytes, change, message):
+    def test_an_invalid_vocabulary_is_refused(self, load_bytes, change, message):
         description, arrays = golden_parts()
         words = {"words": np.frombuffer(b"abc", "u1"), "ends": np.array([1, 2, 3])}
         words["ids"] = words["ends"] + 1

@@ -85,7 +85,7 @@ def restored(request, classifier, tmp_path_factory):
     return request.param(classifier, tmp_path_factory.mktemp("models"))
 
 
-def test_every_way_brings_back_an_equal_state(classifier, restored):
+def test_every_encoding_restores_an_equal_state(classifier, restored):
     assert_equal(restored.to_state(), classifier.to_state())
     assert vars(restored).keys() == vars(classifier).keys()
     for name, value in classifier.get_params(deep=False).items():
@@ -94,7 +94,7 @@ def test_every_way_brings_back_an_equal_state(classifier, restored):
 
 
 @each_way
-def test_every_way_goes_on_learning_alike(classifier, way, tmp_path):
+def test_every_restored_model_continues_training_alike(classifier, way, tmp_path):
     found, expected = (
         way(classifier, tmp_path).partial_fit(TEXTS[:4], LABELS[:4]),
         by_state(classifier, tmp_path).partial_fit(TEXTS[:4], LABELS[:4]),
