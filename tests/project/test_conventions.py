@@ -106,7 +106,7 @@ def offenders(rule: Callable[[Path], Iterable[str]]) -> list[str]:
 # Imports
 
 
-def test_every_room_has_its_floor() -> None:
+def test_every_package_has_its_layer() -> None:
     assert FLOOR_OF.keys() == {room_of(module_of(file)) for file in FILES} - {""}
 
 
@@ -114,7 +114,7 @@ def may_import(room: str, other: str) -> bool:
     return other == room or FLOOR_OF[other] < FLOOR_OF[room]
 
 
-def test_imports_run_downwards_wherever_they_stand() -> None:
+def test_all_imports_run_downwards() -> None:
     def upward(file: Path) -> Iterator[str]:
         room = room_of(module_of(file))
         for name in imports(syntax_tree(file), in_functions=True) if room else ():
@@ -126,7 +126,7 @@ def test_imports_run_downwards_wherever_they_stand() -> None:
     assert offenders(upward) == []
 
 
-def test_the_page_on_architecture_draws_the_floors() -> None:
+def test_the_architecture_page_shows_the_layers() -> None:
     page = (PACKAGE.parent / "docs" / "architecture.md").read_text("utf-8")
     drawn = re.search(r"^```\n(__main__\n.+?)^```$", page, re.M | re.S)[1]
     assert [set(line.split()) for line in drawn.splitlines()] == FLOORS[::-1]
@@ -225,7 +225,7 @@ def test_modules_of_the_api_page_are_reached_from_the_package() -> None:
     )
 
 
-def test_public_modules_are_the_rooms_of_the_api_page() -> None:
+def test_public_modules_are_those_of_the_api_page() -> None:
     names = names_of_the_api_page()
     assert {name.rpartition(".")[0] for name in names} == {"", *MODULES}
     assert {name for name in names if "." not in name} == set(sk_han.__all__)

@@ -107,11 +107,11 @@ def files(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_message_that_users_get_stands_on_the_page(files, fault, monkeypatch):
+def test_messages_that_users_get_are_on_the_page(files, fault, monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     message = told(FAULTS[fault])
     assert [is_quoted(message, quoted) for quoted in on_the_page()].count(True) == 1, message
 
 
-def test_the_page_has_no_message_that_is_not_tried():
+def test_every_message_of_the_page_is_provoked():
     assert len(on_the_page()) == len(set(on_the_page())) == len(FAULTS)

@@ -59,7 +59,7 @@ def test_copies_and_searches_take_one_that_was_used(fitted, used):
     assert search.fit(TEXTS, LABELS).best_score_ > 0.9
 
 
-def test_a_file_tells_its_options_apart(fitted, tmp_path):
+def test_a_file_distinguishes_options_of_its_encoder(fitted, tmp_path):
     save(fitted, tmp_path / "model.han")
     for door in (load, Scorer.load):
         found = door(tmp_path / "model.han", encoder=NAMED).predict_proba(UNSEEN)
