@@ -59,7 +59,7 @@ def test_a_bar_within_two_standard_errors_of_0_is_pale():
         (signed(against="neg"), "contribution to the log-odds of pos rather than neg"),
     ],
 )
-def test_what_bars_are_is_named(explanation, label):
+def test_the_axis_names_the_unit_of_bars(explanation, label):
     ax = plot_explanation(explanation)
     assert ax.get_xlabel() == label
     ax.figure.canvas.draw()

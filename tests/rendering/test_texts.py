@@ -32,7 +32,7 @@ def test_lines_fit_the_width(width):
             assert len(line) + len(re.findall("[\u4e00-\u9fff]", line)) <= width, name
 
 
-def test_wrapping_loses_nothing_but_blanks():
+def test_wrapping_loses_only_blanks():
     text = f"{HAN} and  it\twas \n fun." * 9
     lines = plain(signed(text, contributions=[0] * len(signed(text).words)), width=40).splitlines()
     body = "".join(line[14:] for line in lines[1:] if line.startswith((" " * 14, "+", "-")))
