@@ -98,7 +98,7 @@ class TestPredictions:
         found = served(classifier).predict_proba(documents)
         np.testing.assert_allclose(found, classifier.predict_proba(documents), atol=1e-6)
 
-    def test_what_only_training_needs_is_not_kept(self, served, two):
+    def test_state_needed_only_for_training_is_dropped(self, served, two):
         assert two.ngram_model_.counts is not None
         assert served(two).model_.part("ngrams").counts is None
 

@@ -366,7 +366,7 @@ class TestRefusals:
             ("/nowhere", {"texts": ["a"]}, 404, "Send to '/', '/predict', '/explain'"),
         ],
     )
-    def test_it_says_what_is_wrong(self, texts, path, body, status, message):
+    def test_errors_explain_invalid_requests(self, texts, path, body, status, message):
         answer = ask(texts.url, "POST", path, json.dumps(body))
         assert answer.status == status
         assert message in answer.json()["error"]
@@ -390,7 +390,7 @@ class TestRefusals:
         assert "objects, with a value" in post(columns, "/predict", documents=["a"]).body
 
     @pytest.mark.parametrize("body", ['{"texts": ["', b'{"texts": ["\xff"]}', "[" * 100_000, ""])
-    def test_what_is_not_json_is_an_error_of_the_client(self, texts, body):
+    def test_invalid_json_is_a_client_error(self, texts, body):
         answer = ask(texts.url, "POST", "/predict", body)
         assert answer.status == 400
         assert answer.json()["error"] == "Send JSON; the body is not."
@@ -435,7 +435,7 @@ class TestRefusals:
             for name in ("example.net", "a.example.org", "example.org.evil.net"):
                 assert ask(url, "GET", "/health", Host=name).status == 400
 
-    def test_a_failure_is_an_answer_and_a_traceback(self, texts, monkeypatch, caplog):
+    def test_a_failure_is_answered_and_its_traceback_logged(self, texts, monkeypatch, caplog):
         def fail(self, X):
             raise ZeroDivisionError("of the model")
 
@@ -500,7 +500,7 @@ class TestAttacks:
         assert n_answered < len(bodies)
 
     @pytest.mark.parametrize("request_", RAW, ids=range(len(RAW)))
-    def test_odd_requests_are_refused_without_a_word_of_them(self, columns, request_):
+    def test_errors_do_not_quote_odd_requests(self, columns, request_):
         with connected(columns, request_) as connection:
             answer = http.client.HTTPResponse(
                 connection, method=request_.partition(b" ")[0].decode()
@@ -545,7 +545,7 @@ class TestAttacks:
 
 
 class TestLoad:
-    def test_busy_processors_are_said_and_health_is_answered(self, folder, monkeypatch):
+    def test_busy_processors_are_reported_and_health_still_answers(self, folder, monkeypatch):
         monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")  # joblib's, which knows limits of containers
         monkeypatch.setattr(service, "SECONDS_WAITING", 0.01)
         free, computing = threading.Event(), Scorer.predict_proba
