@@ -53,7 +53,7 @@ class TestPlainValues:
             ({"class": "NetworkOptions", "rnn": {"class": "Attention"}}, "'rnn' parameter"),
         ],
     )
-    def test_options_that_are_none_are_refused(self, options, message):
+    def test_invalid_options_are_refused(self, options, message):
         with pytest.raises(ValueError, match=message):
             from_plain({"options": options})
 

@@ -98,13 +98,13 @@ class TestArrays:
         refused(self.kind, {"it": np.full((2, 3), value, np.float32)}, message)
 
     @pytest.mark.parametrize("values", [[1, 1], [2, 1]])
-    def test_what_does_not_rise_is_refused(self, values: list[int]) -> None:
+    def test_values_that_do_not_increase_are_refused(self, values: list[int]) -> None:
         refused(only(Array("int64", "f", rising=True)), {"it": np.array(values)}, "does not rise")
 
 
 class TestEntries:
     @pytest.mark.parametrize("state", [None, [], "ab", {1: 2}, 3])
-    def test_what_is_no_mapping_of_names_is_refused(self, state: Any) -> None:
+    def test_other_values_than_mappings_are_refused(self, state: Any) -> None:
         refused(VECTOR, state, "its fitted state is not a mapping of names")
 
     def test_missing_entries_and_entries_too_many_are_named(self) -> None:
@@ -117,7 +117,7 @@ class TestEntries:
         refused(VECTOR, {"size": None, "vector": None}, "its size must be an integer")
 
     @pytest.mark.parametrize("value", [0, 2.0, True, "2", None])
-    def test_what_is_no_size_is_refused(self, value: Any) -> None:
+    def test_invalid_sizes_are_refused(self, value: Any) -> None:
         refused(VECTOR, vector(3) | {"size": value}, "its size must be an integer of at least 1")
 
     @pytest.mark.parametrize("kind", [Range(Real, 0, 1), Choice((0.5, None))])
