@@ -74,7 +74,7 @@ class TestLearning:
         tagger.fit([["x"], ["x"]] * 10, [["A"], ["B"]] * 10, sample_weight=weights * 10)
         assert tagger.predict([["x"]]) == [[expected]]
 
-    def test_one_that_gives_all_tokens_one_label_says_so(self):
+    def test_predicting_one_label_for_all_tokens_warns(self):
         tagger = tiny_tagger(max_epochs=10, lr=1e-9)
         with pytest.warns(ConvergenceWarning, match=r"10 epochs of 20 .* label .[AB]"):
             tagger.fit([["x", "y"]] * 20, [["A", "B"]] * 20)
