@@ -63,7 +63,7 @@ def test_balanced_weights_give_both_sides_of_a_label_half():
     np.testing.assert_allclose((of_problems * ~T).sum(axis=0), W.sum() / 2)
 
 
-def test_of_the_most_frequent_labels_all_documents_stay():
+def test_all_documents_of_the_most_frequent_labels_are_kept():
     t = np.array([[1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 0, 1], [1, 0, 0, 0]]) > 0
     four, w = AnyOfLabels(np.array(list("abcd")), np.arange(4) / 10), np.ones(5)
     target, rows, of_frequent = four.weigh(t, None, "balanced")[0].restrict_to_top(t, 2)
@@ -139,7 +139,7 @@ def test_labelled_documents_of_twice_the_weight_count_twice():
 
 
 @pytest.mark.parametrize(("n_with", "is_given"), [(0, False), (60, True)])
-def test_what_probabilities_promise_counts_as_far_as_labels_keep_it(n_with, is_given):
+def test_probabilities_count_as_far_as_labels_confirm_them(n_with, is_given):
     # With class weights, the probabilities of a rare label are far too high.
     p, labelled = np.linspace(0.2, 0.4, 20)[:, np.newaxis], np.zeros((200, 1), dtype=bool)
     labelled[:n_with] = True

@@ -54,7 +54,7 @@ def test_names_of_columns_are_names_of_labels_in_any_order(dtype, expected):
     assert losses[0] == losses[1]
 
 
-def test_an_indicator_of_one_label_a_document_is_doubted():
+def test_an_indicator_of_one_label_per_document_warns():
     texts, one_hot = [f"Day {i}." for i in range(20)], np.eye(3, dtype=int)[np.arange(20) % 3]
     model = tiny(validation_fraction=None)
     with pytest.warns(UserWarning, match=r"Each document has exactly one label.*argmax"):
@@ -65,7 +65,7 @@ def test_an_indicator_of_one_label_a_document_is_doubted():
 
 
 @pytest.mark.parametrize(("constant", "documents"), [(1, "all documents"), (0, "no document")])
-def test_labels_that_no_document_or_each_has_are_told(constant, documents):
+def test_labels_of_no_document_or_of_all_warn(constant, documents):
     message = f"1 of 2 labels cannot be learnt, since {documents}"
     with pytest.warns(UserWarning, match=message):
         fitted(np.array([[0, constant], [1, constant]]))

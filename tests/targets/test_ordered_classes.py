@@ -49,7 +49,7 @@ class TestDecisions:
         assert ordered.best_epoch_ == other.best_epoch_
         assert (ordered.predict(TEXTS) != other.predict(TEXTS)).any()
 
-    def test_every_door_decides_alike(self, fitted, saved):
+    def test_every_interface_decides_alike(self, fitted, saved):
         p = fitted.predict_proba(UNSEEN)
         expected = [NAMES[i] for i in by_hand(p)]
         assert expected != [NAMES[i] for i in p.argmax(axis=1)]

@@ -51,7 +51,7 @@ class TestOrder:
         weights = target.weigh(t, None, {"low": 2.0, "mid": 3.0, "high": 5.0})[1]
         assert weights.tolist() == [2, 3, 5, 2]
 
-    def test_a_fit_that_goes_on_keeps_the_order(self):
+    def test_continued_fits_keep_the_order(self):
         ordered, _ = fit_target(NUMBERS, len(NUMBERS), ordered=True)
         check_same_kind(NUMBERS, ordered, ordered=True)
         with pytest.raises(ValueError, match=r"has one class a document, .* has learnt ordered"):
