@@ -74,7 +74,7 @@ def test_letters_that_mean_something_else_stay_other_words(words):
     assert set(vocabulary) == {word.lower() for word in words}
 
 
-def test_a_word_of_nothing_visible_is_left_out():
+def test_a_word_of_invisible_characters_is_left_out():
     assert read(["a \u200b\u00ad\ufeff b"], token_pattern=r"\S+") == [[["a", "b"]]]
 
 
@@ -161,7 +161,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("params", "texts", "message"), REFUSED)
-def test_what_cannot_be_learnt_is_refused_and_the_vocabulary_stays(params, texts, message):
+def test_a_failed_fit_keeps_the_vocabulary(params, texts, message):
     tokenizer = HierarchicalTokenizer().fit(["a b"]).set_params(**params)
     for learn, X in ((tokenizer.fit, texts), (tokenizer.fit_transform, iter(texts))):
         with pytest.raises((ValueError, TypeError), match=message):
@@ -304,7 +304,7 @@ def up_to_form(word):
 
 
 @pytest.mark.thorough
-def test_two_processes_give_what_one_gives():
+def test_two_processes_give_the_result_of_one():
     texts = [f"Film {i % 97} is fine. Don't miss number {i}!" for i in range(1_200)]
     one, two = HierarchicalTokenizer(), HierarchicalTokenizer(n_jobs=2)
     assert pickle.dumps(one.fit_transform(texts)) == pickle.dumps(two.fit_transform(texts))
