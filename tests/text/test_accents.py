@@ -10,7 +10,7 @@ OF_SCIKIT_LEARN = {"ascii": strip_accents_ascii, "unicode": strip_accents_unicod
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", OF_SCIKIT_LEARN)
-def test_every_character_becomes_what_scikit_learn_makes_of_it(name):
+def test_every_character_is_normalized_as_in_scikit_learn(name):
     ours, theirs = ACCENT_STRIPPERS[name], OF_SCIKIT_LEARN[name]
     assigned = [*range(0, 0x40000, 4096), *range(0xE0000, 0xF0000, 4096)]  # planes with characters
     for start in assigned:  # a character a line, since a call takes longer
@@ -33,5 +33,5 @@ def test_every_character_becomes_what_scikit_learn_makes_of_it(name):
         "aé\u0301\u0316b" * 200,
     ],
 )
-def test_words_become_what_scikit_learn_makes_of_them(name, word):
+def test_words_are_normalized_as_in_scikit_learn(name, word):
     assert ACCENT_STRIPPERS[name](word) == OF_SCIKIT_LEARN[name](word)

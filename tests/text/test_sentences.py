@@ -107,7 +107,7 @@ APART = {
 
 
 @pytest.mark.parametrize("expected", APART.values(), ids=APART.keys())
-def test_sentences_come_apart_as_a_reader_would_take_them(expected):
+def test_sentences_are_split_as_a_reader_would(expected):
     assert sentences(" ".join(expected)) == expected
 
 
@@ -168,7 +168,7 @@ def test_other_angles_are_text(text):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\v", "\x85", "\u2028"])
-def test_a_wrapped_line_goes_on(end):
+def test_a_wrapped_line_continues_the_sentence(end):
     text = f"one line{end}and its end.{end}Next"
     assert sentences(text) == [f"one line{end}and its end.", "Next"]
 

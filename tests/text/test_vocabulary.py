@@ -35,6 +35,6 @@ def test_words_get_ids_in_order_and_sets_are_sorted(words):
         ("ab", TypeError, "the string 'ab'"),
     ],
 )
-def test_a_wrong_one_is_refused(vocabulary, error, message):
+def test_an_invalid_vocabulary_is_refused(vocabulary, error, message):
     with pytest.raises(error, match=message):
         vocabulary_of(vocabulary)
