@@ -54,7 +54,7 @@ class TestFit:
         ("freeze_embedding", "n_epochs"),
         [(np.True_, 4), (1, 1), (np.int64(1), 1), (np.False_, 0), (False, 0), (0, 0)],
     )
-    def test_true_stands_for_all_epochs_and_not_for_one(self, moves, freeze_embedding, n_epochs):
+    def test_true_means_all_epochs_and_not_one(self, moves, freeze_embedding, n_epochs):
         classifier(freeze_embedding=freeze_embedding).fit(X, Y)
         assert moves == [False] * n_epochs + [True] * (4 - n_epochs)
 
@@ -77,7 +77,7 @@ class TestFit:
         assert moves == [False, False, True]
 
     @pytest.mark.parametrize("n_frozen", [1, 2])
-    def test_adversarial_noise_begins_when_they_are_let_go(self, n_frozen):
+    def test_adversarial_noise_begins_when_they_are_unfrozen(self, n_frozen):
         settings = {"max_epochs": 2, "freeze_embedding": n_frozen, "callbacks": None}
         plain, noisy = (
             classifier(adversarial_noise=noise, **settings).fit(X, Y).history_

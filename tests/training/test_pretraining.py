@@ -27,7 +27,7 @@ def test_sentences_alternate_between_the_halves(documents):
     assert second.to_nested() == [[[4]], [], long[1], [[1]], []]
 
 
-def test_halves_of_no_documents_are_none():
+def test_no_documents_have_no_halves():
     nothing = DocumentArray.from_nested([])
     assert [len(half) for half in halves(nothing)] == [0, 0]
     assert len(labelled_by_other_half(nothing, share_of_twos)) == 0

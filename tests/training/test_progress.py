@@ -13,7 +13,7 @@ def told(capsys, **params):
     return capsys.readouterr().err
 
 
-def test_a_log_has_one_line_an_epoch(capsys):
+def test_a_log_has_one_line_per_epoch(capsys):
     text = told(capsys)
     lines = [line for line in text.splitlines() if line.startswith("epoch")]
     assert [line.partition(":")[0] for line in lines] == [f"epoch {i} of 4" for i in range(1, 5)]
@@ -49,7 +49,7 @@ def test_a_log_announces_each_stage_in_order(capsys):
     ]
 
 
-def test_rates_are_told_at_verbose_2_alone(capsys):
+def test_learning_rates_are_shown_only_at_verbose_2(capsys):
     assert "/s" not in told(capsys)
     assert re.search(r" [\d,]+ documents/s, [\d,]+ words/s", told(capsys, verbose=2))
 

@@ -34,7 +34,7 @@ def test_it_follows_if_the_network_is_better_than_the_ngrams(capsys):
     assert "The network is better than the n-grams: 4 epochs more\nepoch 3 of 6: " in log
 
 
-def test_elsewhere_the_fit_is_that_of_one_cycle():
+def test_otherwise_the_fit_equals_one_cycle():
     automatic, given = (fitted(linear_ngrams=(1, 1), max_epochs=n, **LEARNS) for n in ("auto", 2))
     assert (automatic.n_iter_, automatic.fit_summary_.ended) == (2, "all epochs")
     assert np.array_equal(automatic.predict_proba(TEXTS), given.predict_proba(TEXTS))

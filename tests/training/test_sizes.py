@@ -9,7 +9,7 @@ from sk_han._training.builder import batch_size_for, epochs_for
     ("n_documents", "batch_size"),
     [(1, 16), (2_500, 16), (2_501, 32), (5_000, 32), (5_001, 64), (10**6, 64)],
 )
-def test_few_documents_go_in_small_batches_unless_asked_for(n_documents, batch_size):
+def test_few_documents_get_small_batches_by_default(n_documents, batch_size):
     assert batch_size_for("auto", n_documents) == batch_size
     assert batch_size_for(7, n_documents) == 7
 

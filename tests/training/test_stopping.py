@@ -48,7 +48,7 @@ def advance_at_each_look(monkeypatch):
 @pytest.mark.usefixtures("_ctrl_c")
 class TestInterrupt:
     @pytest.mark.parametrize(("step", "n_epochs"), [(1, 1), (6, 1), (8, 2), (24, 4)])
-    def test_the_epoch_ends_behind_the_step_and_is_the_last(self, step, n_epochs, capsys):
+    def test_the_last_epoch_ends_after_the_current_step(self, step, n_epochs, capsys):
         found = classifier_of(CtrlC(step), StopOnInterrupt()).fit(TEXTS, LABELS)
         assert found.n_iter_ == len(found.history_) == n_epochs
         n_steps = [len(epoch["batches"]) for epoch in found.net_.history]
@@ -59,7 +59,7 @@ class TestInterrupt:
         assert found.predict(TEXTS).shape == (18,)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
-    def test_a_second_one_gives_up_and_the_earlier_model_stays(self):
+    def test_a_second_one_aborts_and_keeps_the_earlier_model(self):
         found = classifier_of().fit(TEXTS, LABELS)
         before = found.predict_proba(TEXTS)
         for callbacks in (
