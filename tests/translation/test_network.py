@@ -77,7 +77,7 @@ def test_a_padded_source_equals_a_shorter_one(network):
     torch.testing.assert_close(state.attentional, expected.attentional)
 
 
-def test_what_stands_behind_a_source_changes_nothing(network):
+def test_padding_after_a_source_changes_nothing(network):
     word = network.target_embedding(torch.tensor([3, 3, 3]))
     memory, state = network.encode(*batch_of(SOURCES, TARGETS)[:2])
     clean, _ = network.step(memory, state, word)

@@ -31,7 +31,7 @@ def rewritten(texts):
 
 
 @pytest.mark.parametrize("texts", [TEXTS, [text.lower() for text in TEXTS]])
-def test_a_text_is_written_as_it_was(texts):
+def test_a_text_is_restored_as_written(texts):
     assert rewritten(texts) == texts
 
 
