@@ -149,7 +149,9 @@ class TestAccidents:
             ("model.csv", FileExistsError, r"not a model\. .* or overwrite=True to replace"),
         ],
     )
-    def test_what_names_no_file_is_refused(self, tmp_path, monkeypatch, path, error, message):
+    def test_a_path_that_cannot_be_a_file_is_refused(
+        self, tmp_path, monkeypatch, path, error, message
+    ):
         monkeypatch.chdir(tmp_path)
         Path("model.csv").write_text("text\nGood.\n")
         with pytest.raises(error, match=message):

@@ -59,7 +59,7 @@ def test_a_shortened_label_lacks_its_middle(label, longest, shown):
 
 @pytest.mark.parametrize("n", [50, 1_100])
 @pytest.mark.parametrize("end", ["", 1_000 * "z"])
-def test_labels_that_differ_late_get_names_unlike_all_others(n, end):
+def test_labels_that_differ_late_get_distinct_names(n, end):
     alike = [f"{'x' * 1_000}{'a' * i}b{'a' * (n - i)}{end}" for i in range(n)]
     names = shorten_apart([*alike, "short", alike[0]], 24)
     assert len(set(names)) == n + 1
@@ -94,7 +94,7 @@ def test_a_warning_points_at_the_line_of_the_user(package, file):
     ],
     ids=["classifier", "Pipeline", "search"],
 )
-def test_a_single_class_is_told_at_the_line_that_fits(fit):
+def test_a_single_class_warns_at_the_line_of_fit(fit):
     found = places(fit, TEXTS, ["only"] * len(TEXTS))
     assert found
     assert {file for file, _ in found} == {__file__}

@@ -135,7 +135,7 @@ def test_the_bootstrap_interval_is_nearly_that_of_wilson():
     assert high - low > 2 * 0.08
 
 
-def test_what_samples_lose_the_figure_has_lost_once():
+def test_the_bootstrap_interval_corrects_its_bias():
     drawn = np.random.default_rng(0).normal(0.74, 0.02, 5_000)
     low, high = resampled_share_interval(0.75, drawn, 500)
     assert (low + high) / 2 == pytest.approx(0.76, abs=0.003)

@@ -82,7 +82,7 @@ def test_no_work_is_lost_because_its_progress_cannot_be_written(stream, monkeypa
     assert capsys.readouterr().out == ""
 
 
-def test_seconds_are_told_in_the_unit_of_a_reader():
+def test_seconds_are_shown_in_readable_units():
     told = [progress.duration(seconds) for seconds in (1e-5, 0.04, 31.4, 600, 9000)]
     assert told == ["below 1 ms", "0.04 s", "31 s", "10 min", "2.5 h"]
 

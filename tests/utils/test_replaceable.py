@@ -8,7 +8,7 @@ import sk_han
 from sk_han._utils.files import check_replaceable
 
 
-def test_what_is_no_model_is_replaced_by_force_alone(tmp_path):
+def test_existing_files_need_force_unless_models_replace_models(tmp_path):
     table, empty, model = (tmp_path / name for name in ("a.csv", "b.csv", "c.han"))
     table.write_text("text\nGood.\n")
     empty.touch()
@@ -23,7 +23,7 @@ def test_what_is_no_model_is_replaced_by_force_alone(tmp_path):
     sk_han.save(sk_han.load(table), model)
 
 
-def test_where_nothing_can_be_written_is_told_before(tmp_path, monkeypatch):
+def test_an_unwritable_folder_is_reported_before_training(tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError, match="There is no folder"):
         check_replaceable(tmp_path / "nowhere" / "model.han")
     ends = os.pipe()
