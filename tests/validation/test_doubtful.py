@@ -30,7 +30,7 @@ def test_classes_of_a_handful_among_large_ones_are_named(classes, named):
 
 
 @pytest.mark.parametrize("counts", [(60, 5, 9), (9, 4, 2), (100, 0, 0), (60, 60, 0)])
-def test_other_classes_are_not(counts):
+def test_other_classes_raise_no_warning(counts):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         OneOfClasses(CLASSES).warn_of_rare(
@@ -38,7 +38,7 @@ def test_other_classes_are_not(counts):
         )
 
 
-def test_names_that_differ_by_blanks_or_capitals_are_told():
+def test_names_that_differ_by_blanks_or_capitals_warn():
     names = np.array(["bad", "b ad", "Bad ", "good", "go  od", "go od"])
     message = r"alone: 'Bad ' and 'bad', 'go  od' and 'go od'\. They"
     with pytest.warns(UserWarning, match=message):
@@ -48,7 +48,7 @@ def test_names_that_differ_by_blanks_or_capitals_are_told():
 
 
 @pytest.mark.parametrize("names", [["a", "b", "ab"], [1, 11], [True, False], ["ss", "s"]])
-def test_other_names_are_not(names):
+def test_other_names_raise_no_warning(names):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_names(np.array(names))
@@ -61,7 +61,7 @@ def test_conflicts_of_more_than_one_in_a_hundred_are_named():
 
 
 @pytest.mark.parametrize(("n_rows", "n_documents"), [(2, 200), (0, 200), (9, 49)])
-def test_few_conflicts_are_not(n_rows, n_documents):
+def test_few_conflicts_raise_no_warning(n_rows, n_documents):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_conflicts(np.full(n_rows, 10), n_documents)
@@ -74,7 +74,7 @@ TEN = pd.Series(10 * ["text"], index=range(5, 15))
 
 
 @pytest.mark.parametrize("y", [TEN[::-1], TEN[::-1].to_frame()])
-def test_the_same_index_in_another_order_is_told(y):
+def test_the_same_index_in_another_order_warns(y):
     with pytest.warns(UserWarning, match=r"X_val and y_val have .* y_val\.loc\[X_val\.index\]"):
         warn_of_order(TEN, y, "y_val", "X_val")
 
@@ -89,7 +89,7 @@ def test_the_same_index_in_another_order_is_told(y):
         (pd.DataFrame({"text": TEN}), TEN.set_axis([*"abcdefghij"])),
     ],
 )
-def test_other_indexes_are_not(X, y):
+def test_other_indexes_raise_no_warning(X, y):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_order(X, y, "y")
@@ -114,7 +114,7 @@ AMONG, ALONE = "0, which is padding, stands among", "0 .padding. and 1 .the unkn
         (np.ones((20, 2), int), ALONE),
     ],
 )
-def test_tables_of_features_are_told_with_the_sign(X, sign):
+def test_tables_of_features_warn_with_the_reason(X, sign):
     with pytest.warns(UserWarning, match=f"looks like a table of features: .*{sign}"):
         warn_of_features(X)
 
@@ -148,7 +148,7 @@ def padded(n, n_words, *, at_start=False):
         ["texts"] * 20,
     ],
 )
-def test_documents_are_no_table_however_they_are_cut(X):
+def test_documents_are_never_taken_for_a_table(X):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_features(X)

@@ -20,7 +20,7 @@ FEATURES = np.eye(7, dtype=int)[np.arange(100) % 7]  # a column of seven kinds, 
         (" ", "look like missing values, and are learnt as any others: ' '"),
     ],
 )
-def test_a_fit_tells_of_doubtful_labels_once(of_several, other, message):
+def test_a_fit_warns_of_doubtful_labels_once(of_several, other, message):
     frame = pd.DataFrame({other: [1, 0, 1] * 6, "pos": [0, 1, 1] * 6})
     y = frame if of_several else ["pos", other] * 9
     with pytest.warns(UserWarning, match=message) as told:
@@ -30,14 +30,14 @@ def test_a_fit_tells_of_doubtful_labels_once(of_several, other, message):
 
 
 @pytest.mark.parametrize("written", ["nan", "NaN", "None", "<NA> "])
-def test_a_fit_tells_of_texts_that_are_missing_values(written):
+def test_a_fit_warns_of_texts_that_are_missing_values(written):
     texts = [*TEXTS[:14], *4 * [written]]
     with pytest.warns(UserWarning, match=rf"4 of 18 texts are '{written.strip()}', probably miss"):
         tiny().fit(texts, LABELS)
     tiny().fit([*TEXTS[:14], *4 * [f"{written} of it"]], LABELS)
 
 
-def test_a_fit_tells_of_validation_documents_that_are_training_documents():
+def test_a_fit_warns_of_validation_documents_among_training_documents():
     texts = [f"{text} {n}" for n in range(3) for text in TEXTS[:9]]
     labels = np.repeat(["a", "b", "c"], 9)
     with pytest.warns(UserWarning, match="27 of 27 validation documents are training documents"):
@@ -58,7 +58,7 @@ def test_a_fit_counts_conflicts_among_documents_with_weight():
 
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore:The network is useless")
-def test_each_door_tells_of_an_order():
+def test_each_method_warns_of_a_reordered_index():
     X, turned = pd.Series(TEXTS), pd.Series(range(len(TEXTS)))[::-1]
     labels = pd.Series(LABELS)
     model = tiny().fit(X, labels)
@@ -100,7 +100,7 @@ def test_classes_of_a_single_document_are_named():
     assert "trained on and not held out" in message
 
 
-def test_a_document_of_weight_zero_is_none():
+def test_a_document_of_weight_zero_does_not_count():
     weights = np.ones(len(TEXTS))
     weights[LABELS == "pos"] = 0
     weights[0] = 1

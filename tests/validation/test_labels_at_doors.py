@@ -211,7 +211,7 @@ class TestExportsOfAnnotationTools:
             file.writelines(json.dumps(record) + "\n" for record in records)
 
     @pytest.mark.filterwarnings("always")
-    def test_doccano(self, capfd):
+    def test_exports_of_doccano_are_read(self, capfd):
         labels = [["pos"], ["neg"], []]
         self.lines({"id": i, "text": t, "label": labels[i % 3]} for i, t in enumerate(TEXTS))
         classes, told = self.fit(capfd, "a.jsonl")
@@ -219,7 +219,7 @@ class TestExportsOfAnnotationTools:
         assert "Left 4 of 12 documents of a.jsonl out, without a label: lines 3, 6, 9, 12." in told
 
     @pytest.mark.filterwarnings("always")
-    def test_prodigy(self, capfd):
+    def test_exports_of_prodigy_are_read(self, capfd):
         options = [{"id": "pos", "text": "Positive"}, {"id": "neg", "text": "Negative"}]
         self.lines(
             {"text": t, "options": options, "accept": [["pos"], ["neg"]][i % 2], "answer": "accept"}
@@ -231,7 +231,7 @@ class TestExportsOfAnnotationTools:
         assert "have the answer 'reject'" in self.fit(capfd, "a.jsonl")[1]
 
     @pytest.mark.filterwarnings("always")
-    def test_label_studio(self, capfd):
+    def test_exports_of_label_studio_are_read(self, capfd):
         with open("a.csv", "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["id", "text", "sentiment", "annotator"])
