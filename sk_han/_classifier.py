@@ -145,6 +145,10 @@ MultiHopAttention, default="attention"
         does a fit to too few documents. `X_val` replaces the held-out documents.
     n_iter_no_change : int, default=None
         Training stops after so many epochs without improvement on the held-out documents.
+    time_limit : float, default=None
+        Seconds that the whole fit may take, encoding included. A sample of the texts without labels
+        is read, epochs are left out, and then the model of characters; `fit_summary_` lists what
+        was. It must be at least three times the time of reading and linear models.
     warm_start : bool, default=False
         Whether `fit` continues from the weights, tokenizer and classes of the last fit.
     random_state : int, RandomState instance or None, default=None
@@ -299,6 +303,7 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
         ordered: bool = False,
         validation_fraction: float | None = 0.1,
         n_iter_no_change: int | None = None,
+        time_limit: float | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         device: str = "auto",
@@ -336,6 +341,7 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
         self.ordered = ordered
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.time_limit = time_limit
         self.warm_start = warm_start
         self.random_state = random_state
         self.device = device

@@ -64,6 +64,7 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
     engine: str
     n_threads: int | None
     verbose: int
+    time_limit: float | None
     model_: FittedModel
 
     pool_ = fitted_attribute(lambda model: model.pool, "The parts, their scales and the target.")
@@ -385,7 +386,7 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _fit(self, data: FitInput, *, continues: bool, is_partial: bool = False) -> Self:
         """Fit a model, and store it only once it is complete, so that an error changes nothing."""
         earlier = self._reading() if continues and "model_" in vars(self) else None
-        stages = Stages(self.verbose)
+        stages = Stages(self.verbose, self.time_limit)
         # The caller may be inside of torch.inference_mode(), which has no gradients.
         gradients = torch.inference_mode(mode=False)
         with self._computing(), gradients:

@@ -87,6 +87,8 @@ MultiHopAttention, default="attention"
         `X_val` replaces them.
     n_iter_no_change : int, default=None
         See `HANClassifier`.
+    time_limit : float, default=None
+        See `HANClassifier`.
     warm_start : bool, default=False
         Whether `fit` continues from the weights, tokenizer and knots of the last fit.
     random_state : int, RandomState instance or None, default=None
@@ -187,6 +189,7 @@ MultiHopAttention, default="attention"
         batch_size: int | str = "auto",
         validation_fraction: float | None = 0.1,
         n_iter_no_change: int | None = None,
+        time_limit: float | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         device: str = "auto",
@@ -222,6 +225,7 @@ MultiHopAttention, default="attention"
         self.batch_size = batch_size
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.time_limit = time_limit
         self.warm_start = warm_start
         self.random_state = random_state
         self.device = device

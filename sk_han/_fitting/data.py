@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -68,6 +69,9 @@ from sk_han.embeddings._cooccurrence import check_embedding_init
 
 # Short texts may be equal by chance, so a few shared documents, or a small share, are no warning.
 _MANY_SHARED, _MOST_SHARED = 20, 0.1
+# Characters of documents without labels that are read in a second of a time limit: reading them,
+# latent spaces and word vectors take up to a third of it. Their mean size is that of so many.
+_READ_PER_SECOND, _MEASURED = 200_000, 1_000
 
 
 class FitInput(NamedTuple):
@@ -219,6 +223,7 @@ def read_data(
         if is_partial:
             _check_portion(data, params, warm_start_from)
         tables = _read_tables(data, params)
+        tables = tables._replace(X_unlabelled=_affordable(tables.X_unlabelled, stages))
         options = _check_parameters(params, warm_start_from)
         checked = _check_data(data, tables, params, warm_start_from)
         target = checked.target
@@ -289,6 +294,29 @@ def _read_tables(data: FitInput, params: Any) -> Tables:
         if is_guess and (doubt := doubt_about(values[values != ""].tolist())):
             warn_user(f"Column {name!r} is read as categories, and {doubt}.")
     return Tables(encoder, X, X_val, X_unlabelled)
+
+
+def _affordable(X_unlabelled: Any, stages: Stages) -> Any:
+    """Draw as many documents without labels as there is time for."""
+    if X_unlabelled is None or stages.limit == math.inf:
+        return X_unlabelled
+    if not hasattr(X_unlabelled, "__len__"):
+        raise ValueError(
+            "With time_limit, documents are drawn from X_unlabelled, which is an iterator of "
+            "unknown length. Give a list, or leave time_limit out."
+        )
+    n = len(X_unlabelled)
+    drawn = np.random.RandomState(0).permutation(n)
+    sample = take_rows(X_unlabelled, drawn[:_MEASURED])
+    if holds_word_ids(sample):
+        size = 6 * as_documents(sample, None).n_words
+    else:
+        size = sum(len(str(text)) for text in sample)
+    n_read = int(_READ_PER_SECOND * stages.limit * min(n, _MEASURED) / max(size, 1))
+    if n_read >= n:
+        return X_unlabelled
+    stages.cuts.append(f"{n - n_read:,} of {n:,} documents without labels")
+    return take_rows(X_unlabelled, np.sort(drawn[:n_read])) if n_read else None
 
 
 def _data_line(fit: FitState) -> str:

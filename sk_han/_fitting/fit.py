@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ def fit_model(
     # documents too, which are scored by cross-fitting, by models that have not seen them. They come
     # first, because a network that is better than they are is trained longer.
     linear = fit_linear_models(fit, sources, teacher)
+    _check_limit(stages)
     ngrams = [parts.held_out for parts in linear if isinstance(parts, FittedNgrams)]
     fitted = [fit_network(fit, teacher, *ngrams), *linear]
 
@@ -71,6 +73,16 @@ def fit_model(
         reference=None if is_partial else reference_of(scaled, fit),
         interval_scores=_interval_scores(scaled),
     ).with_priors(fit.params.priors)
+
+
+def _check_limit(stages: Stages) -> None:
+    """Check that the time limit leaves the network two thirds, once the other parts are fitted."""
+    least = 3 * sum(stages.seconds.get(name, 0.0) for name in ("texts", "linear models"))
+    if stages.limit < least:
+        raise ValueError(
+            f"time_limit={stages.limit:g} is less than three times the {least / 3:.2g} seconds of "
+            f"reading and linear models. Give {math.ceil(least)} or more."
+        )
 
 
 def _interval_scores(scaled: ScaledParts) -> Floats | None:

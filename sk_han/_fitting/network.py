@@ -26,6 +26,7 @@ from sk_han._training.builder import (
     epochs_frozen,
     new_net,
 )
+from sk_han._training.callbacks import StopAfter
 from sk_han._training.net import Net
 from sk_han._training.pretraining import (
     PRETRAINING_BATCH_SIZE,
@@ -61,6 +62,9 @@ _BETTER, _UNLEARNT = 2.0, 0.7
 # long, may follow. Both together have at most so many epochs.
 _SHORT, _MOST_EPOCHS = 3 / 4, 20
 # The scale of an earlier fit is the median of a log-normal prior, so it cannot be 0.
+# Shares of the time that is left, if it is limited; the last validation and the scales take 2 %.
+_OF_PRETRAINING, _OF_THE_REST, _SHORTEST = 2 / 3, 0.97, 1e-3
+_LIMIT = "time_limit"  # name of the callback
 _SMALLEST_SCALE = 0.01
 
 
@@ -97,6 +101,7 @@ def _train(fit: FitState, teacher: Pool | None, ngrams: HeldOutLogits | None) ->
             noise=float(params.adversarial_noise),
             frozen_epochs=frozen - len(fit.earlier_history),
             learnt_loss=_learnt_loss(fit),
+            callbacks=_stop_in_time(fit, params.callbacks),
         )
     if fit.warm_start_from is not None:
         # A warm start restarts the schedule of the learning rate, so the moments of the optimizer
@@ -117,6 +122,7 @@ def _train(fit: FitState, teacher: Pool | None, ngrams: HeldOutLogits | None) ->
         with fit.stages("pre-training"):
             _pretrain(net, fit, teacher)
     with fit.stages("network"):
+        _set_limit(net, fit, _OF_THE_REST)
         more = partial(_second_cycle_length, fit, ngrams, second)
         return net.train(
             _for_network(fit.training_data, fit), _for_network(fit.validation, fit), more
@@ -148,8 +154,27 @@ def _second_cycle_length(
     if not is_better and net.history[-1, "train_loss"] <= _UNLEARNT / _LEARNT * _learnt_loss(fit):
         return 0
     why = "is better than the n-grams" if is_better else "has learnt little so far"
+    if fit.stages.limit < math.inf:
+        n_affordable = int(fit.stages.left / np.mean(net.history[:, "dur"]))
+        if n_affordable < n_epochs / 2:
+            fit.stages.cuts.append("a second cycle of epochs")
+            return 0
+        n_epochs = min(n_epochs, n_affordable)
     tell(f"The network {why}: {n_epochs} epochs more", quiet=not fit.params.verbose)
     return n_epochs
+
+
+def _stop_in_time(fit: FitState, callbacks: list[Any] | None) -> list[Any] | None:
+    """Add a callback that stops training, if the time of the fit is limited."""
+    limit = fit.stages.limit
+    return callbacks if limit == math.inf else [*(callbacks or ()), (_LIMIT, StopAfter(limit))]
+
+
+def _set_limit(net: Net, fit: FitState, share: float) -> None:
+    """Let a net train for a share of the time that is left, if it is limited."""
+    for name, callback in net.callbacks_:
+        if name == _LIMIT:
+            callback.seconds = max(share * fit.stages.left, _SHORTEST)
 
 
 def _learnt_loss(fit: FitState) -> float:
@@ -262,9 +287,12 @@ def _pretrain(net: Net, fit: FitState, teacher: Pool) -> None:
         frozen_epochs=epochs_frozen(fit.params.freeze_embedding),
         keep_best=False,
         n_iter_no_change=None,
-        callbacks=None,
+        callbacks=_stop_in_time(fit, None),
         random_state=own_rng,
     )
     pretrained.continue_from(net, with_moments=False)
+    _set_limit(pretrained, fit, _OF_PRETRAINING)
     pretrained.train(soft, None)
+    if pretrained.ended_by == StopAfter.reason:
+        fit.stages.cuts.append("steps of pre-training")
     net.continue_from(pretrained, with_moments=False)

@@ -34,6 +34,9 @@ _MOST_CHARACTERS = 3 << 25
 # added 0.5 and more on Korean comments, 0.1 to 0.3 on messages of 28 labels, 0.05 to 0.2 on tweets
 # and news, up to 0.05 on 2,000 reviews, and 0.09 on 1,000 (docs/what_was_tried.md).
 _TRIED, _LEAST_GAIN = 2_000, 0.06
+# The trial and a model of characters take five times as long as reading, so they are left out if
+# more of a time limit has passed.
+_MOST_BEFORE_TRIAL = 1 / 8
 # With more labels, the trial keeps the most frequent ones. It keeps the fewest for which TF-IDF is
 # used, so that it fits the kind of model of the fit: with naive Bayes, characters seem to add less.
 _LABELS = MOST_DENSE + 1
@@ -125,6 +128,9 @@ def _sources(fit: FitState, earlier: Mapping[str, Any]) -> list[TextSource]:
             vocabulary = {**words_by_id(fit.unlabelled), **vocabulary}
     characters = TextSource(sizes, WordTable.from_vocabulary(vocabulary, fit.vocabulary_size))
     if is_auto:
+        if fit.stages.total > _MOST_BEFORE_TRIAL * fit.stages.limit:
+            fit.stages.cuts.append("the model of characters")
+            return words
         with fit.stages("trial of characters"):
             pays = characters_pay(fit.labelled, fit.target, words[0], characters)
         if not pays:

@@ -56,6 +56,7 @@ def summary_of(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
         several_labels=not fit.target.has_one_label,
         is_number=fit.target.is_number,
         columns=fit.column_descriptions,
+        cuts=fit.stages.cuts,
     )
 
 

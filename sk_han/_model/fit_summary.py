@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 from sk_han._options import Choice, InstanceOf, Range
-from sk_han._storage.schema import ByName, Field, Kind, Schema
+from sk_han._storage.schema import ByName, Field, Kind, ListOf, Schema
 
 # Why training ended: the value that is stored, and its wording in the summary.
 ENDS = {
@@ -14,7 +14,7 @@ ENDS = {
     "no improvement": "stopped early because held-out {unit}s no longer improved",
     "all learnt": "stopped early because the training {unit}s are learnt by heart",
     "a callback": "stopped by a callback",
-    "the time": "stopped by StopAfter",
+    "the time": "stopped when the time was over",
     "an interrupt": "stopped by Ctrl-C",
     "one portion": "on this portion",
 }
@@ -25,7 +25,7 @@ SCORES = (
     *("r2", "mean_absolute_error", "network_r2", "linear_r2"),  # for numbers as targets
 )
 # Entries that were added to format 4, which older files of it lack.
-ADDED = ("columns", "is_number", *SCORES[-4:])
+ADDED = ("columns", "is_number", "cuts", *SCORES[-4:])
 
 _COUNT, _NUMBER = Range(Integral, 0), Range(Real, 0)
 _SHARE = Range(Real, -float("inf"))
@@ -57,6 +57,7 @@ FIT_SUMMARY = Schema(
         Field("several_labels", InstanceOf(bool)),
         Field("is_number", InstanceOf(bool), optional=True),
         Field("columns", ByName(InstanceOf(str)), optional=True),
+        Field("cuts", ListOf(InstanceOf(str)), optional=True),
         *_TRAINING,
     )
 )

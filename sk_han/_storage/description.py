@@ -56,6 +56,7 @@ COMMON: dict[str, Constraint] = {
     "batch_size": _COUNT_OR_AUTO,
     "validation_fraction": Either((_SHARE, _NONE)),
     "n_iter_no_change": _COUNT_OR_NONE,
+    "time_limit": Either((Range(Real, 0, 1e9, includes_low=False), _NONE)),
     "warm_start": _FLAG,
     "random_state": Either((Range(Integral, 0, 2**32), _NONE)),
     "device": _STRING,

@@ -162,6 +162,11 @@ class StopAfter(_Stopping):
         # Whether the schedule is ahead of the one by steps.
         self.is_ahead_ = False
 
+    def restart(self) -> None:
+        """Start the clock again, for the rest of the time, at a new cycle of the schedule."""
+        self.seconds = max(self.seconds - (time.monotonic() - self.start_), 1e-3)
+        self.on_train_begin(None)
+
     def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
         """Advance the schedule, and end the epoch if the time is over."""
         if training:

@@ -37,7 +37,13 @@ from sk_han._kernels.engine import (
     using_engine,
     using_threads,
 )
-from sk_han._training.callbacks import EpochTimer, StopOnInterrupt, StopTraining, handling_ctrl_c
+from sk_han._training.callbacks import (
+    EpochTimer,
+    StopAfter,
+    StopOnInterrupt,
+    StopTraining,
+    handling_ctrl_c,
+)
 from sk_han._training.gradients import clip_arrays, kernels_train, set_gradients
 from sk_han._utils.compat import POSITIVE, StrOptions, validate_parameter_constraints
 from sk_han.nn._training import adversarial_noise, clip_gradient_norm
@@ -302,6 +308,8 @@ class Net(ClassifierMixin, NeuralNet):
                 n_steps = n_epochs * (callback.kwargs["total_steps"] - 1) // self.max_epochs
                 schedule = callback.kwargs | {"total_steps": n_steps + 1}
                 callback.lr_scheduler_ = callback.policy_(self.optimizer_, **schedule)
+            if isinstance(callback, StopAfter):
+                callback.restart()
         self.max_epochs += n_epochs
 
     def prepare_to_predict(self) -> None:

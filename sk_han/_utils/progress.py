@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -71,11 +72,13 @@ class Stages:
     """Measure the stages of some work, and report them on standard error.
 
     `seconds` are those of each stage that has ended, in the order of their first beginning; a
-    stage that comes again adds to it.
+    stage that comes again adds to it. `limit` is the seconds that all stages may take.
     """
 
-    def __init__(self, verbose: int = 0) -> None:
+    def __init__(self, verbose: int = 0, limit: float | None = None) -> None:
         self.seconds: dict[str, float] = {}
+        self.limit = math.inf if limit is None else limit
+        self.cuts: list[str] = []  # what was left out to keep to the limit
         self.verbose = verbose
         self._start = perf_counter()
 
@@ -83,6 +86,11 @@ class Stages:
     def total(self) -> float:
         """Seconds since the beginning."""
         return perf_counter() - self._start
+
+    @property
+    def left(self) -> float:
+        """Seconds until the limit."""
+        return self.limit - self.total
 
     @contextmanager
     def __call__(self, name: str, what: str = "") -> Iterator[Callable[[int], None]]:

@@ -68,9 +68,10 @@ class FitSummary(SummaryOfFit):
     ended : {"all epochs", "two cycles", "no improvement", "all learnt", "a callback", \
 "the time", "an interrupt", "one portion"}
         Why training ended: `max_epochs` or `n_iter_no_change` was reached, the training loss was
-        almost 0 (with ``max_epochs="auto"``), or a callback stopped it, such as `StopAfter` or
-        `StopOnInterrupt`. "two cycles": all epochs, after ``max_epochs="auto"`` had added a second
-        cycle. "one portion": this was `partial_fit`, and all values refer to its last portion.
+        almost 0 (with ``max_epochs="auto"``), a callback stopped it, such as `StopOnInterrupt`, or
+        the time of `time_limit` or `StopAfter` was over. "two cycles": all epochs, after
+        ``max_epochs="auto"`` had added a second cycle. "one portion": this was `partial_fit`, and
+        all values refer to its last portion.
     n_scored : int
         Number of documents used for the scores.
     accuracy, loss : float or None
@@ -101,6 +102,8 @@ class FitSummary(SummaryOfFit):
         Number of documents that have it.
     columns : mapping of str to str or None, default=None
         Of a table: the kind of each column, and its numbers of values, bins and missing cells.
+    cuts : sequence of str or None, default=None
+        What was left out to keep to `time_limit`.
     is_number : bool or None, default=None
         Whether a number is predicted. Then `n_classes` is the number of knots, and the scores are
         the following.
@@ -137,6 +140,7 @@ class FitSummary(SummaryOfFit):
     worst_recall: float | None = None
     n_worst: int | None = None
     columns: Mapping[str, str] | None = None
+    cuts: Sequence[str] | None = None
     is_number: bool | None = None
     r2: float | None = None
     network_r2: float | None = None
@@ -211,6 +215,8 @@ class FitSummary(SummaryOfFit):
         if self.n_conflicting:
             other = "labels" if self.several_labels else "label"
             facts.append((f"same words, other {other}", counted(self.n_conflicting)))
+        if self.cuts:
+            facts.append(("left out in time_limit", ", ".join(self.cuts)))
         facts.append(("time", _time(self)))
         return title, facts
 

@@ -162,6 +162,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "scale": _named("linear", "log"),
     "validation_fraction": _named(0.1, None, 0.5),
     "n_iter_no_change": _named(None, 1),
+    "time_limit": _named(None, 3600.0),
     "random_state": {"0": 0, "RandomState": np.random.RandomState(7), "None": None},
     "device": _named("cpu", "auto", "cuda"),
     "callbacks": {
@@ -578,6 +579,7 @@ REFUSALS: list[Refusal] = [
         when(learning="partial_fit", classes="two documents", documents="some empty"),
         "empty vocabulary",
     ),
+    Refusal(FITS, when(unlabelled="generator", time_limit="3600.0"), "is an iterator"),
     Refusal("ask faithfulness_report", _VECTORS, "words cannot be left out"),
     Refusal("keep .*", when(encoder="fitted transformer"), "is fitted to sentences"),
     Refusal(FITS, when(linear_chars=_CHARACTERS, estimator="padded word ids"), _WITHOUT_WORDS),

@@ -116,7 +116,7 @@ class TestTime:
         n_steps = sum(len(epoch["batches"]) for epoch in found.net_.history)
         assert 5 < n_steps < 20
         assert found.fit_summary_.ended == "the time"
-        assert "stopped by StopAfter" in str(found.fit_summary_)
+        assert "stopped when the time was over" in str(found.fit_summary_)
 
     def test_the_schedule_ends_with_the_time(self, monkeypatch):
         advance_at_each_look(monkeypatch)
