@@ -343,7 +343,7 @@ def _warn_of_data(
     labelled, validation = fit.labelled, fit.user_validation
     holds_out = validation is None and fit.params.validation_fraction is not None
     has_validation = validation is not None
-    fit.target.warn_of_rare(labelled.targets, given=has_validation, holds_out=holds_out)
+    fit.target.warn_of_rare(labelled.targets, has_validation=has_validation, holds_out=holds_out)
     warn_of_missing(checked.X)
     is_blank = labelled.documents.sentences_per_document == 0
     warn_of_no_words([*map(row, checked.rows[is_blank].tolist())], len(fit.documents))

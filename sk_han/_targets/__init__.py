@@ -1,4 +1,4 @@
-"""What the scores of a model mean: labels, probabilities, decisions, losses."""
+"""Targets, which give the scores of a model their meaning: labels, probabilities, losses."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ __all__ = [
     "target_from_state",
 ]
 
-# Kinds of target, by their names in files; the last one that accepts the labels is used.
+# The kinds of target by their names in files. The last one that accepts the labels is used.
 TARGETS: dict[str, type[Target]] = {
     kind.kind: kind for kind in (OneOfClasses, OrderedClasses, Number, AnyOfLabels)
 }
@@ -37,31 +37,31 @@ def fit_target(
     kind: type[Target] | None = None,
     ordered: bool = False,
 ) -> tuple[Target, NDArray[Any]]:
-    """Return the target of labels, and the encoded labels; `classes` are as in `partial_fit`.
+    """Create the target for labels, and encode them; `classes` are those of `partial_fit`.
 
-    A `kind` that is None follows from the labels.
+    Without `kind`, the class of the target is inferred from the labels.
     """
-    return (kind or _kind_of(y, ordered)).from_labels(y, n_documents, classes)
+    return (kind or _target_class(y, ordered)).from_labels(y, n_documents, classes)
 
 
 def check_same_kind(y: Any, target: Target, *, ordered: bool = False) -> None:
     """Raise a ValueError if labels are of another kind than those of a fitted model."""
     if y is None or target.is_number:
         return
-    if (kind := _kind_of(y, ordered)) is not type(target):
+    if (kind := _target_class(y, ordered)) is not type(target):
         raise ValueError(
-            f"y has {kind.labelling}, and this model has learnt {target.labelling}. A fit "
-            "that continues keeps the kind. Fit a new HANClassifier to learn another."
+            f"y has {kind.labelling}, and this model has learnt {target.labelling}. Fit a new "
+            "HANClassifier, since a fit that continues cannot change that."
         )
 
 
 def target_from_state(state: Any) -> Target:
-    """Restore a target from the result of `Target.to_state`, which has been checked."""
+    """Restore a target from a checked state of `Target.to_state`."""
     return TARGETS[state["kind"]].from_state(state)
 
 
-def _kind_of(y: Any, ordered: bool) -> type[Target]:
-    """Return the class of the target that labels have."""
+def _target_class(y: Any, ordered: bool) -> type[Target]:
+    """Return the class of target for these labels."""
     refuse_collections(y, "y")
     kind = next(kind for kind in reversed(TARGETS.values()) if kind.accepts(y))
     if ordered and kind is not OneOfClasses:

@@ -1,4 +1,4 @@
-"""Held-out documents and folds, stratified by class or by label; groups stay together."""
+"""Stratified splits: held-out documents and folds, with groups kept together."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def hold_out(
     random_state: np.random.RandomState,
     groups: Integers | None = None,
 ) -> tuple[Integers, Integers | None]:
-    """Split D rows into training and held-out ones, stratified by class (D,) or labels (D, L).
+    """Split D rows into training and held-out rows, stratified by class, (D,), or labels, (D, L).
 
-    The only document of a class or label is trained on, and so is the only group of a label. Of
-    classes, None is held out if the others cannot all be on both sides.
+    The only document of a class or label stays in training, and so does the only group of a label.
+    The held-out rows are None if not every other class can be on both sides.
     """
     if strata.ndim > 1:
         return _hold_out_labels(strata, fraction, random_state, groups)
@@ -47,11 +47,11 @@ def hold_out(
 
 
 def folds_of(strata: NDArray[Any], groups: Integers | None = None) -> Iterator[Integers]:
-    """Yield the rows of each of five folds, stratified by class (D,) or labels (D, L).
+    """Yield the rows of each of five folds, stratified by class, (D,), or labels, (D, L).
 
-    The documents of a class are dealt out in turn. Its only document is in no fold: models of the
-    others would not know the class.
-    Groups are dealt out whole, the largest first, each to the smallest fold so far.
+    The documents of a class are dealt out in turn. The only document of a class is in no fold,
+    since models of the other folds could not predict the class. Groups are dealt out whole, the
+    largest first, each to the smallest fold so far.
     """
     if strata.ndim > 1:
         shares = np.full(N_FOLDS, 1 / N_FOLDS)
@@ -80,10 +80,7 @@ def _hold_out_labels(
     random_state: np.random.RandomState,
     groups: Integers | None,
 ) -> tuple[Integers, Integers | None]:
-    """Hold documents out, stratified by label; the only document of a label is trained on.
-
-    So is the only group of a label, with all its documents.
-    """
+    """Hold out documents, stratified by label; the only document or group of a label stays."""
     everything = np.arange(len(t))
     unit_of = everything if groups is None else np.unique(groups, return_inverse=True)[1]
     of_unit = np.zeros((unit_of.max(initial=-1) + 1, t.shape[1]), dtype=bool)
@@ -111,9 +108,10 @@ def _hold_out_groups(
     random_state: np.random.RandomState,
     groups: Integers,
 ) -> tuple[Integers, Integers | None]:
-    """Hold out groups in random order while they bring labels nearer to their shares.
+    """Hold out random groups, one by one, if they improve the class balance of held-out documents.
 
-    Shares are rounded to whole numbers at random, so that rare labels together get theirs.
+    The wanted number of documents of each class is rounded at random, such that the numbers of rare
+    classes add up to their total share.
     """
     _, group_of, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     members = np.split(codes[np.argsort(group_of, kind="stable")], np.cumsum(sizes)[:-1])
@@ -123,7 +121,8 @@ def _hold_out_groups(
     for group in random_state.permutation(len(sizes)):
         labels, n_each = np.unique(members[group], return_counts=True)
         more, before = held[labels] + n_each, held[labels]
-        is_learnt = (more < total[labels]).all()  # no label is in held-out documents alone
+        # Each class keeps at least one training document.
+        is_learnt = (more < total[labels]).all()
         away, away_before = np.abs(more - wanted[labels]), np.abs(before - wanted[labels])
         if is_learnt and away.sum() < away_before.sum():
             held[labels] = more
@@ -140,21 +139,23 @@ def deal_out(
     order: Integers,
     groups: Integers | None = None,
 ) -> Integers:
-    """Return the number of the subset of each document, (D,), by iterative stratification.
+    """Assign each document to one of S subsets by iterative stratification, (D,).
 
-    The rarest remaining label is dealt out next, each of its documents to the subset that lacks the
-    label most (Sechidis et al., 2011). Documents of a group go together, to the subset that lacks
-    their labels most. Shares (S,) sum to 1; `order` (D,) breaks ties between documents.
+    The rarest remaining label comes next, and each of its documents goes to the subset that lacks
+    the label most (Sechidis et al., 2011). Documents of a group go together, to the subset that
+    lacks their labels most. The shares of the subsets, (S,), sum to 1; `order`, (D,), breaks ties
+    between documents.
     """
     unit_of = np.arange(len(t)) if groups is None else np.unique(groups, return_inverse=True)[1]
     n_units = int(unit_of.max()) + 1
-    # Documents without a label get an extra one, which is dealt out like the others.
+    # An extra label marks documents without any, so that they are spread like the others.
     labels = np.column_stack([t, ~t.any(axis=1)]).astype(np.float64)
     counts = np.zeros((n_units, labels.shape[1]))
     np.add.at(counts, unit_of, labels)
     sizes = np.bincount(unit_of, minlength=n_units).astype(np.float64)
     place = np.empty(n_units, dtype=np.int64)
-    place[unit_of[order[::-1]]] = np.arange(len(order))[::-1]  # of the first document
+    # The place of a group is that of its first document: later assignments overwrite earlier ones.
+    place[unit_of[order[::-1]]] = np.arange(len(order))[::-1]
     lacking = np.outer(shares, counts.sum(axis=0))  # (S, L)
     room = shares * sizes.sum()
     subset = np.full(n_units, -1)
@@ -163,12 +164,12 @@ def deal_out(
     while (left > 0).any():
         label = int(np.where(left > 0, left, np.inf).argmin())
         units = np.flatnonzero((counts[:, label] > 0) & (subset < 0))
-        # Large groups first: there is most room for them.
+        # Large groups come first, while there is room for them.
         for unit in units[np.lexsort((place[units], -sizes[units]))]:
             wanted = lacking[:, label]
             if groups is not None:
-                # A group brings other labels along, which count by their rarity. A small subset
-                # lacks less of these, so what counts is the share of its own that it lacks.
+                # A group brings other labels along, which are weighted by their rarity. Small
+                # subsets lack fewer documents, so each lack is relative to the size of the subset.
                 wanted = (lacking / shares[:, np.newaxis]) @ (counts[unit] / totals)
             best = np.flatnonzero(wanted == wanted.max())
             chosen = int(best[room[best].argmax()])

@@ -26,7 +26,7 @@ def test_classes_of_a_handful_among_large_ones_are_named(classes, named):
     targets = np.repeat([0, 1, 2], [60, 4, 2])
     message = rf"2 of 3 classes have fewer than 5 documents: {named}\. "
     with pytest.warns(UserWarning, match=message):
-        OneOfClasses(classes).warn_of_rare(targets, given=False, holds_out=True)
+        OneOfClasses(classes).warn_of_rare(targets, has_validation=False, holds_out=True)
 
 
 @pytest.mark.parametrize("counts", [(60, 5, 9), (9, 4, 2), (100, 0, 0), (60, 60, 0)])
@@ -34,7 +34,7 @@ def test_other_classes_raise_no_warning(counts):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         OneOfClasses(CLASSES).warn_of_rare(
-            np.repeat([0, 1, 2], counts), given=False, holds_out=True
+            np.repeat([0, 1, 2], counts), has_validation=False, holds_out=True
         )
 
 
