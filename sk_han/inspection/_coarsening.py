@@ -1,4 +1,4 @@
-"""Answer with a coarser class where no class is sure enough: `coarser`."""
+"""The function `coarser`, whose classifier answers with a group if no class is sure enough."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sk_han.inspection._reporting import classes_of, with_length
 from sk_han.inspection._results.selective import SelectiveThreshold
 from sk_han.inspection._selecting import (
     THRESHOLDS,
-    checked_levels,
+    check_levels,
     choose_threshold,
     read_held_out,
 )
@@ -33,22 +33,23 @@ def coarser(
     max_error: float = 0.05,
     confidence_level: float = 0.95,
 ) -> CoarserClassifier:
-    """Return a classifier that answers with a group of classes where it is not sure of one.
+    """Create a classifier that answers with a group of classes if it is not sure of a class.
 
     Classes are the leaves of a tree, and the probability of a node is the sum of those of its
-    leaves. The answer is the node of the highest expected reward, from 0 for the root, which is no
-    answer, to 1 for a class; a wrong answer has a price [1]_. The lowest price is chosen at which
-    the answers below the root are wrong at most as often as `max_error`, as
-    `sk_han.selective_threshold` chooses a threshold.
+    leaves. The answer is the node with the highest expected reward. The reward is 0 for the root,
+    which is no answer, and 1 for a class; a wrong answer has a price [1]_. As
+    `sk_han.selective_threshold` chooses a threshold, the lowest price is chosen at which at most
+    `max_error` of the answers below the root are wrong.
 
     Parameters
     ----------
     estimator : classifier
-        Fitted, with `classes_` and ``predict_proba``, of one class per document; a `Scorer` too.
+        A fitted classifier of one class per document, with `classes_` and ``predict_proba``, or a
+        `Scorer`.
     tree : str, or dict of class to sequence of str
-        A separator: the class "a/b/c" is in the groups "a" and "a/b" of the separator "/". Or the
-        groups of each class, the largest first; an empty sequence for a class without one. A group
-        of all classes is the root.
+        A separator: with "/", the class "a/b/c" is in the groups "a" and "a/b". Or a dict with the
+        groups of each class, the largest first; a class without groups has an empty sequence. A
+        group of all classes is the root.
     X : n_documents raw texts, DocumentArray, or ndarray of int
         Documents that the model has not learnt from, as for `sk_han.selective_threshold`.
     y : array-like of shape (n_documents,)
@@ -57,7 +58,7 @@ def coarser(
         Highest share of mistakes among the answers below the root. An answer is right if the true
         class is in it.
     confidence_level : float, default=0.95
-        Probability, over draws of X, that this promise is kept.
+        Probability, over draws of X, that the error is at most `max_error`.
 
     Returns
     -------
@@ -68,16 +69,16 @@ def coarser(
     TypeError
         If the estimator does not predict probabilities, or has several labels per document.
     ValueError
-        If the tree lacks a class, names one that the model does not know, has a group in two
-        places, or has no group of several classes; or as by `sk_han.selective_threshold`.
+        If the tree lacks a class, names an unknown class, has a group in two places, or has no
+        group of several classes; also see `sk_han.selective_threshold`.
 
     Notes
     -----
-    The reward of a node of n of K classes is ``1 - log(n) / log(K)``, its share of the information
-    that a class has [1]_. A threshold t of `sk_han.selective_threshold` stands for a price of
-    ``t / (1 - t)``: a class is then preferred to no answer if its probability is at least t. One
-    price is tested after the other, the highest first, and each has one number of mistakes for all
-    levels, so that the promise needs no correction for their number.
+    The reward of a node with n of K classes is ``1 - log(n) / log(K)``, its information relative to
+    that of a class [1]_. A threshold t of `sk_han.selective_threshold` stands for a price of
+    ``t / (1 - t)``: a class is then preferred to no answer if its probability is at least t. Prices
+    are tested in order, the highest first. Each test counts the mistakes of all levels together, so
+    no correction for the number of levels is needed.
 
     References
     ----------
@@ -99,13 +100,14 @@ def coarser(
     >>> coarse.nodes_.tolist()
     ['clear', 'neutral', 'negative', 'positive']
     """
-    levels = checked_levels(max_error, confidence_level)
+    levels = check_levels(max_error, confidence_level)
     nodes = _Nodes.from_tree(tree, classes_of(estimator, "coarser"))
     read = read_held_out(estimator, X, y, *levels, by="coarser")
     if read.several_labels:
         raise TypeError("coarser takes one class per document, and these documents have several.")
     probabilities = nodes.probabilities(read.probabilities)
-    targets = np.minimum(read.targets, len(read.classes))  # no node has an unknown class
+    # No node contains an unknown class.
+    targets = np.minimum(read.targets, len(read.classes))
     has_class = np.column_stack([nodes.has_class, np.zeros(len(nodes.names), dtype=bool)])
     counts = np.zeros((2, len(THRESHOLDS)), dtype=np.int64)
     for i, threshold in enumerate(THRESHOLDS):
@@ -126,12 +128,13 @@ class _Nodes(NamedTuple):
 
     @classmethod
     def from_tree(cls, tree: Any, classes: NDArray[Any]) -> _Nodes:
-        """Check a tree of the classes of a model."""
+        """Check a tree over the classes of a model, and create its nodes."""
         members: dict[Any, list[int]] = {}
         parents: dict[Any, tuple[Any, ...]] = {}
         for k, (label, groups) in enumerate(_paths(tree, classes)):
             path: tuple[Any, ...] = ()
-            for name in dict.fromkeys([*groups, label]):  # a class may be a group too
+            # A class may also be the name of a group.
+            for name in dict.fromkeys([*groups, label]):
                 if parents.setdefault(name, path) != path:
                     raise ValueError(
                         f"The tree has {name!r} in two places: in {listed(parents[name]) or 'none'}"
@@ -157,25 +160,25 @@ class _Nodes(NamedTuple):
         return cls(array, depths, has_class)
 
     def probabilities(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum the probabilities of classes (D, K) to those of nodes, (D, V)."""
+        """Sum the probabilities of classes, (D, K), to those of nodes, (D, V)."""
         return np.minimum(p @ self.has_class.T, 1.0)
 
     def answers(self, p: NDArray[np.float64], threshold: float) -> NDArray[np.int64]:
-        """Return the node of the highest expected reward, (D,), the deepest of equal ones.
+        """Return the node with the highest expected reward, (D,), or -1 for the root.
 
-        -1 is the root.
+        Among equal rewards, the deepest node wins.
         """
         if math.isinf(threshold):
             return np.full(len(p), -1)
         rewards = 1 - np.log(self.has_class.sum(axis=1)) / np.log(self.has_class.shape[1])
-        # Divided by 1 + price, which is infinite for a threshold of 1.
+        # Expected rewards are divided by 1 + price, which is infinite for a threshold of 1.
         values = p * (rewards * (1 - threshold) + threshold)
         best = p.shape[1] - 1 - values[:, ::-1].argmax(axis=1)
         return np.where(values[np.arange(len(p)), best] >= threshold, best, -1)
 
 
 def _paths(tree: Any, classes: NDArray[Any]) -> list[tuple[Any, Sequence[str]]]:
-    """Return each class and its groups, the largest first."""
+    """Return each class with its groups, the largest first."""
     labels = classes.tolist()
     if isinstance(tree, str) and tree:
         steps = [str(label).split(tree) for label in labels]
@@ -201,20 +204,20 @@ def _paths(tree: Any, classes: NDArray[Any]) -> list[tuple[Any, Sequence[str]]]:
 
 
 class CoarserClassifier:
-    """A classifier whose answers are classes, groups of classes, or none.
+    """A classifier that answers with a class, a group of classes, or None.
 
-    `sk_han.coarser` returns it.
+    It is created by `sk_han.coarser`.
 
     Attributes
     ----------
     estimator : classifier
         The fitted classifier of classes.
     nodes_ : ndarray of object, shape (n_nodes,)
-        Names of groups and classes, those next to the root first.
+        Names of groups and classes, by increasing depth.
     depths_ : ndarray of int, shape (n_nodes,)
-        The depth of each, 1 next to the root.
+        The depth of each node, 1 for children of the root.
     selection_ : SelectiveThreshold
-        The threshold that was chosen; accepted documents are those with an answer below the root.
+        The chosen threshold; accepted documents are those with an answer below the root.
     """
 
     def __init__(self, estimator: Any, nodes: _Nodes, selection: SelectiveThreshold) -> None:
@@ -222,7 +225,7 @@ class CoarserClassifier:
         self.nodes_, self.depths_ = nodes.names, nodes.depths
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Answer each document with a class, the name of a group, or None.
+        """Answer with a class, the name of a group, or None for each document.
 
         Parameters
         ----------
@@ -231,7 +234,7 @@ class CoarserClassifier:
         Returns
         -------
         ndarray of object, shape (n_documents,)
-            None is the root; a blank text has no other answer.
+            None stands for the root; the answer for a blank text is always None.
         """
         X = with_length(X)
         answers = self._nodes.answers(self.predict_proba(X), self.selection_.threshold)
@@ -242,7 +245,7 @@ class CoarserClassifier:
         return names
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each node, that a document is of one of its classes.
+        """Return the probability of each node, that is, of one of its classes.
 
         Parameters
         ----------
@@ -255,12 +258,12 @@ class CoarserClassifier:
         return self._nodes.probabilities(probability_array(self.estimator, X))
 
     def at_depth(self, depth: int) -> LevelClassifier:
-        """Return a classifier of one level of the tree, for `sk_han.report` and metrics.
+        """Create a classifier of one level of the tree, for `sk_han.report` and metrics.
 
         Parameters
         ----------
         depth : int
-            1 for the groups next to the root. A class that is not as deep stands for itself.
+            1 for the children of the root. A class at a smaller depth stands for itself.
 
         Returns
         -------
@@ -280,7 +283,7 @@ class CoarserClassifier:
 class LevelClassifier(ClassifierMixin, BaseEstimator):
     """A fitted classifier of the groups of one level of a tree.
 
-    `CoarserClassifier.at_depth` returns it.
+    It is created by `CoarserClassifier.at_depth`.
 
     Parameters
     ----------
@@ -301,7 +304,7 @@ class LevelClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(groups)
 
     def fit(self, X: Any, y: Any) -> LevelClassifier:
-        """Return itself: the classifier of classes is fitted."""
+        """Do nothing, since the classifier of classes is fitted already."""
         return self
 
     def group(self, y: Any) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""The methods of explain: Shapley values, attention times gradient, attention, random numbers."""
+"""The methods of `explain`: Shapley values, attention times gradient, attention, random numbers."""
 
 from __future__ import annotations
 
@@ -18,22 +18,24 @@ if TYPE_CHECKING:
 
 METHODS = ("shapley", "gradient_attention", "attention", "random")
 
-# Up to 6 sentences all sets of them are scored; up to 40 they are added in 8 orders, else in 4.
+# Of up to 6 sentences, all sets are scored. Up to 40 sentences are added in 8 random orders, more
+# of them in 4.
 _ALL_SETS_OF = 6
 _MANY_ORDERS_OF, _MANY_ORDERS, _FEW_ORDERS = 40, 8, 4
-# Orders are doubled while the largest standard error of a document is above this share of its
-# largest value and all its sets have no more words than these, about 30 ms on one core.
+# The number of orders is doubled while the largest standard error in a document is above this share
+# of its largest value, and all its sets have at most so many words, about 30 ms on one core.
 _CLEAR_SHARE, _MOST_WORDS = 0.1, 60_000
-# Values that are smaller, relative to the log-odds, are rounding errors, which a page would draw
-# as full bars.
+# Values that are smaller than this, relative to the log-odds, are rounding errors. They become 0,
+# since a page would scale them to full bars.
 _ROUNDING = 1e-12
-# Longer documents are added in groups of neighbouring sentences, so that time grows linearly.
+# The sentences of longer documents are grouped with their neighbours, so that time grows linearly.
 _MOST_PLAYERS = 64
-_N_STEPS = 8  # at which the gradient of columns is computed
+# The number of steps of integrated gradients.
+_N_STEPS = 8
 
 
 class Contributions(NamedTuple):
-    """The numbers that explain a batch of documents."""
+    """Contributions and attention of a batch of D documents, N sentences and T words."""
 
     logits: NDArray[np.float64]  # (D, K), of the ensemble
     word_attention: NDArray[np.float64]  # (T,)
@@ -43,7 +45,7 @@ class Contributions(NamedTuple):
     ngrams: NDArray[np.float64]  # (T,), the share of the linear parts in `words`
     sentence_errors: NDArray[np.float64] | None = None  # (N,), standard errors of "shapley"
     base_values: NDArray[np.float64] | None = None  # (D,), log-odds of documents without words
-    columns: NDArray[np.float64] | None = None  # (D, C), of a table
+    columns: NDArray[np.float64] | None = None  # (D, C), for a table of C columns
 
 
 def contributions_of(
@@ -67,10 +69,10 @@ def contributions_of(
         of_sentence = np.repeat(sentences, documents.words_per_sentence)  # (T,)
         words = attribution.word_attention * of_sentence
     else:
-        # The attention of sentences has a gradient of its own, but each state of the sentence
-        # encoder mixes in its neighbours: on 300 reviews of `make_reviews`, with a network trained
-        # on 2,000 others, the average precision for sentences that state the label is 0.976 with
-        # the sum over words and 0.953 with that gradient.
+        # A sentence gets the sum over its words. The attention of sentences has a gradient of its
+        # own, but each state of the sentence encoder mixes in neighbours: on 300 reviews of
+        # `make_reviews`, with a network trained on 2,000 others, the average precision for
+        # sentences that state the label is 0.976 with the sum and 0.953 with that gradient.
         words = attribution.words + ngrams
         if method == "random":
             words = random.uniform(-1, 1, documents.n_words)
@@ -86,7 +88,7 @@ def contributions_of(
 
 
 class _Design(NamedTuple):
-    """Which sets of n players are scored, and the weights that turn scores into values."""
+    """The sets of n players to score, and the weights that combine scores to Shapley values."""
 
     sets: NDArray[np.bool_]  # (M, n); the first is empty, the last has all players
     weights: NDArray[np.float64]  # (G, n, M): G estimates of each value
@@ -95,16 +97,17 @@ class _Design(NamedTuple):
 def _by_shapley(
     documents: DocumentArray, log_odds: LogOdds, by_gradient: Contributions
 ) -> Contributions:
-    """Replace the contributions of sentences by their Shapley values, which their words share.
+    """Replace the contributions of sentences by Shapley values, and adjust those of their words.
 
-    A word's share is its contribution by gradient; the rest of the value of the sentence is divided
-    in proportion to these.
+    The contributions of words by gradient are changed in proportion to their size until they sum to
+    the value of the sentence.
     """
     # A player is a sentence or, in long documents, a group of neighbours.
     n_sentences = documents.sentences_per_document.tolist()
     players = [np.arange(n) * min(n, _MOST_PLAYERS) // max(n, 1) for n in n_sentences]
     n_players = np.minimum(n_sentences, _MOST_PLAYERS).tolist()
-    half_words = documents.words_per_document / 2  # of a set, on average
+    # On average, a set has half of the words.
+    half_words = documents.words_per_document / 2
     estimates: list[NDArray[np.float64]] = [np.empty((0, n)) for n in n_players]  # each (G, n)
     base_values = np.zeros(len(documents))
     targets = log_odds.classes.targets(by_gradient.logits, log_odds.pool.target)
@@ -114,8 +117,8 @@ def _by_shapley(
         designs = [_design(n_players[row], rings) for row in rows]
         sets = [design.sets[:, players[row]] for row, design in zip(rows, designs, strict=True)]
         others = None if of_columns is None else of_columns[rows]
-        found = _scores_of_sets(documents[rows], sets, log_odds[rows], targets[rows], others)
-        for row, design, (without, scores) in zip(rows, designs, found, strict=True):
+        pairs = _score_sets(documents[rows], sets, log_odds[rows], targets[rows], others)
+        for row, design, (without, scores) in zip(rows, designs, pairs, strict=True):
             if others is not None:
                 totals[row] = ((scores - without)[[0, -1]]).mean()
                 scores = (without + scores) / 2
@@ -157,7 +160,7 @@ def _by_shapley(
 
 
 def _logits_of_columns(documents: DocumentArray, log_odds: LogOdds) -> NDArray[np.float64] | None:
-    """Return the logits that columns add to those of texts, (D, K); None without columns."""
+    """Return the logits that columns add to those of the text, (D, K), or None without columns."""
     part = log_odds.pool.columns
     if part is None or not part.encoder.codings:
         return None
@@ -171,10 +174,11 @@ def _along_path(
     of_columns: NDArray[np.float64],
     targets: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return the contributions of columns, (D, C), by integrated gradients.
+    """Compute the contributions of columns, (D, C), by integrated gradients.
 
-    The gradient at the document alone misleads where a probability or a number is near its end: it
-    is averaged while all columns are added in small steps (Sundararajan, Taly and Yan, 2017).
+    The gradient at the document alone vanishes where a probability or a number saturates. It is
+    therefore averaged while all columns are added in small steps (Sundararajan, Taly and Yan,
+    2017).
     """
     pool, against = log_odds.pool, log_odds.classes.against
     steps = (np.arange(_N_STEPS) + 0.5) / _N_STEPS
@@ -186,21 +190,21 @@ def _along_path(
     return contributions
 
 
-def _scores_of_sets(
+def _score_sets(
     documents: DocumentArray,
     sets: list[NDArray[np.bool_]],
     log_odds: LogOdds,
     targets: NDArray[np.int64],
     of_columns: NDArray[np.float64] | None,
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Yield the log-odds of sets of sentences, (M,), of each document with sets (M, S).
+    """Yield, for each document, the log-odds of its sets, (M, S), without and with columns, (M,).
 
-    The first are those without columns, the second those with them. Sentences and columns are two
-    groups, in either order: values are those of Owen (1977).
+    Sentences and columns are two groups that are added in either order, so the values are those of
+    Owen (1977).
     """
     firsts = documents.document_starts[:-1]
-    members = [first + np.nonzero(each)[1] for first, each in zip(firsts, sets, strict=True)]
-    n_members = [each.sum(axis=1) for each in sets]
+    members = [first + np.nonzero(masks)[1] for first, masks in zip(firsts, sets, strict=True)]
+    n_members = [masks.sum(axis=1) for masks in sets]
     coalitions = Coalitions(np.concatenate(members), np.concatenate(n_members))
     lengths = list(map(len, sets))
     target = log_odds.pool.target
@@ -213,7 +217,7 @@ def _scores_of_sets(
 
 
 def _standard_errors(estimates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the standard errors of the means of G estimates, (n,); 0 of one, of all sets."""
+    """Return the standard errors of the means of G estimates, (n,); a single one is exact."""
     n = len(estimates)
     return estimates.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.zeros(estimates.shape[1])
 
@@ -224,7 +228,7 @@ def _is_clear(estimates: NDArray[np.float64]) -> bool:
 
 
 def _n_sets(n: int, n_rings: int) -> int:
-    """Return how many sets of n players are scored for the orders of these rings."""
+    """Return the number of sets of n players to score for these numbers of rings."""
     return n_rings * (_n_orders(n) * (n - 1) + 2)
 
 
@@ -234,33 +238,36 @@ def _n_orders(n: int) -> int:
 
 @cache
 def _design(n: int, rings: range) -> _Design:
-    """Return the sets of n players to score: all if these are few, else beginnings of orders."""
+    """Return the sets of n players to score: all if they are few, else prefixes of orders."""
     most = _n_sets(n, rings.stop) if rings.start else 2**_ALL_SETS_OF
     if 2**n > most:
         return _sets_of_orders(n, rings)
-    # The values from all sets are exact (Shapley, 1953).
+    # From all sets, the values are exact (Shapley, 1953).
     sets = (np.arange(2**n)[:, np.newaxis] >> np.arange(n)) % 2 == 1  # (2 ** n, n)
     size = sets.sum(axis=1)
-    # The chance, by size, that a set of other players is the one added before a player.
+    # The probability, by size, that a set of other players precedes a player in a random order.
     chance = np.array([1 / (n * comb(n - 1, k)) for k in range(n)] + [0.0])
     with_player, without = chance[size - 1], -chance[size]
     return _Design(sets, np.where(sets.T, with_player, without)[np.newaxis])
 
 
 def _sets_of_orders(n: int, rings: range) -> _Design:
-    """Add n players in some orders, each followed by its reverse (Mitchell et al., 2022).
+    """Add n players in random orders, each paired with its reverse (Mitchell et al., 2022).
 
-    An estimate is the mean over an order and its reverse. The orders of a ring begin at other
-    places of it, so that a player comes early in one and late in another.
+    An estimate is the mean over an order and its reverse. A ring is a random permutation; its
+    orders begin at different players, so that a player comes early in one and late in another.
     """
-    random, n_estimates = np.random.RandomState(n), _n_orders(n) // 2  # of a ring
-    each = [random.permutation(n) for _ in range(rings.stop)][rings.start :]
-    orders = [np.roll(ring, i * n // n_estimates) for ring in each for i in range(n_estimates)]
+    random, n_estimates = np.random.RandomState(n), _n_orders(n) // 2
+    permutations = [random.permutation(n) for _ in range(rings.stop)][rings.start :]
+    orders = [
+        np.roll(ring, i * n // n_estimates) for ring in permutations for i in range(n_estimates)
+    ]
     sets, n_sets = [np.zeros((1, n), dtype=bool)], 2 * len(orders) * (n - 1) + 2
     weights = np.zeros((len(orders), n, n_sets))
     for of_estimate, order in zip(weights, orders, strict=True):
         for way in (order, order[::-1]):
-            first = sum(map(len, sets))  # the number of the set of one player
+            # This is the number of the set that holds only the first player.
+            first = sum(map(len, sets))
             sets.append(np.argsort(way) < np.arange(1, n)[:, np.newaxis])
             numbers = np.r_[0, first : first + n - 1, n_sets - 1]
             of_estimate[way, numbers[1:]] += 0.5
@@ -272,7 +279,7 @@ def _sets_of_orders(n: int, rings: range) -> _Design:
 def _summing_to(
     totals: NDArray[np.float64], values: NDArray[np.float64], group: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Change values so that those of each group sum to its total, in proportion to their sizes."""
+    """Change values, in proportion to their sizes, so that each group sums to its total."""
     n = len(totals)
     rest = totals - np.bincount(group, values, n)
     sizes = np.abs(values)

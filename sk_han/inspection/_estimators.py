@@ -1,4 +1,4 @@
-"""The model inside what the user gave: a search, a Pipeline, a Scorer; and how it reads X."""
+"""Access to the fitted model inside a search, a Pipeline or a Scorer, and to how it reads X."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def n_documents_of(X: Any) -> int:
 
 
 def texts_of(X: Any) -> tuple[str, ...] | None:
-    """Return documents as texts; None if they are word ids, or features of another estimator."""
+    """Return documents as texts, or None for word ids and for features of other estimators."""
     if holds_word_ids(X):
         return None
     try:
@@ -31,11 +31,12 @@ def texts_of(X: Any) -> tuple[str, ...] | None:
 
 
 def inner_model(estimator: Any) -> Any:
-    """Return what a fitted search has chosen or a FrozenEstimator holds; any other as it is."""
-    # By its name, since a Scorer is opened where scikit-learn is not installed.
+    """Return the model inside a fitted search or a FrozenEstimator; return any other unchanged."""
+    # The class is recognized by its name, since a Scorer works without scikit-learn.
     if type(estimator).__name__ == "FrozenEstimator":
         return inner_model(estimator.estimator)
-    if hasattr(estimator, "best_estimator_"):  # searches of other packages have it too
+    # Searches of other packages have this attribute, too.
+    if hasattr(estimator, "best_estimator_"):
         return inner_model(estimator.best_estimator_)
     if hasattr(estimator, "cv_results_"):
         raise TypeError(
@@ -45,14 +46,15 @@ def inner_model(estimator: Any) -> Any:
     return estimator
 
 
-def opened(estimator: Any) -> list[Any]:
+def fitted_steps(estimator: Any) -> list[Any]:
     """Return the fitted steps that a prediction goes through; the last one is the model.
 
-    Searches, FrozenEstimators and Pipelines are opened, also inside of each other. Samplers of
-    imbalanced-learn are left out, as in its own predictions.
+    Nested searches, FrozenEstimators and Pipelines are flattened. Samplers of imbalanced-learn are
+    left out, as in its own predictions.
     """
     if not hasattr(estimator, "fit") and not hasattr(estimator, "predict_proba"):
-        raise TypeError(  # it is not printed: it may be all documents
+        # The message does not quote the argument, which may be all documents.
+        raise TypeError(
             f"The first argument is {a_kind(estimator)}, which is not an estimator: a fitted "
             "classifier comes first, then the documents."
         )
@@ -78,8 +80,8 @@ def _steps(estimator: Any) -> list[Any]:
 
 
 def explained_model(estimator: Any, by: str = "explain") -> ExplainedModel:
-    """Return the fitted model inside an estimator; `by` is the function that errors name."""
-    *steps, model = opened(estimator)
+    """Return the fitted model inside an estimator, with the steps before it; errors name `by`."""
+    *steps, model = fitted_steps(estimator)
     if not isinstance(getattr(model, "model_", None), FittedModel):
         raise TypeError(
             f"{by} needs a HANClassifier, a Scorer, a Pipeline that ends in one, or a search of "
@@ -113,7 +115,7 @@ def predicts_number(estimator: Any) -> bool:
 
 
 def refuse_number(estimator: Any, by: str) -> None:
-    """Raise a TypeError if an estimator predicts numbers, which `by` does not take."""
+    """Raise a TypeError if an estimator predicts numbers, which the function `by` does not take."""
     if predicts_number(estimator):
         raise TypeError(
             f"{by} is for classes, and this {type(estimator).__name__} predicts a number. Give a "
@@ -122,13 +124,13 @@ def refuse_number(estimator: Any, by: str) -> None:
 
 
 def own_results(estimator: Any) -> str:
-    """Return where to see the results of an estimator that does not classify documents."""
+    """Return advice on the results of an estimator that does not classify documents, if any."""
     shown_by = getattr(type(estimator), "_shown_by", None)
     return "" if shown_by is None else f" {shown_by}"
 
 
 def _repair(model: Any) -> str:
-    """Return how to explain a model that holds fitted classifiers, or is explained elsewhere."""
+    """Return advice on how to explain a model that holds fitted classifiers."""
     if type(model).__name__ in ("FixedThresholdClassifier", "TunedThresholdClassifierCV"):
         return f" The threshold of a {type(model).__name__} moves no score: give its estimator_."
     if hasattr(model, "calibrated_classifiers_"):
@@ -143,7 +145,7 @@ def _repair(model: Any) -> str:
 
 
 def probability_array(estimator: Any, X: Any) -> NDArray[np.float64]:
-    """Return the probabilities of documents by labels, (D, K), of any classifier."""
+    """Predict probabilities, (D, K), by any classifier, and check that they are finite."""
     probabilities = estimator.predict_proba(X)
     refuse_label_lists(estimator, probabilities)
     probabilities = np.asarray(probabilities, dtype=np.float64)
@@ -168,17 +170,17 @@ def refuse_label_lists(estimator: Any, probabilities: Any = None) -> None:
 
 
 class ReadDocuments(NamedTuple):
-    """Held-out or training documents."""
+    """Documents as a model reads them, and which of them it was fitted to."""
 
-    words: tuple[str, ...] | None  # to compare and to learn a baseline from
-    texts: tuple[str, ...] | None  # to show; None if words are ids, written as numbers
+    words: tuple[str, ...] | None  # for comparisons and for fitting a baseline
+    texts: tuple[str, ...] | None  # to be shown; None for word ids
     n_words: NDArray[np.int64] | None  # (D,)
-    learnt_from: NDArray[np.int64] | None = None  # rows with the words of a training document
-    n_not_compared: int = 0  # with too few known words to compare
+    learnt_from: NDArray[np.int64] | None = None  # rows that equal a training document
+    n_not_compared: int = 0  # documents with too few known words to compare
 
 
 def reader_of(estimator: Any) -> ExplainedModel | None:
-    """Return the model that reads the documents; None of another classifier."""
+    """Return the HANClassifier inside an estimator, or None for other classifiers."""
     try:
         return explained_model(estimator)
     except TypeError:
@@ -213,7 +215,7 @@ def read_documents(model: ExplainedModel | None, X: Any) -> ReadDocuments:
 
 
 def words_of(model: ExplainedModel | None, X: Any, name: str) -> Sequence[str] | None:
-    """Return documents as texts: raw texts as they are, others as the model reads them."""
+    """Return documents as texts: raw texts unchanged, others in the words that the model reads."""
     if model is not None and model.are_raw_texts(X) and not model.steps:
         return model.fitted.texts(X, name)
     return read_documents(model, X).words

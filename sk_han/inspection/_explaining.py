@@ -1,4 +1,4 @@
-"""explain, explain_iter, explain_classes: from an estimator and documents to explanations."""
+"""The public functions `explain`, `explain_iter` and `explain_classes`."""
 
 from __future__ import annotations
 
@@ -36,53 +36,55 @@ def explain(
     Parameters
     ----------
     estimator : HANClassifier, Pipeline, or an estimator around them
-        Fitted: a `HANClassifier`, a Pipeline that ends in one, a search (GridSearchCV,
+        A fitted `HANClassifier`, a Pipeline that ends in one, a search (GridSearchCV,
         RandomizedSearchCV, ...) or FrozenEstimator of such, or a `Scorer`.
     X : n_documents raw texts, DocumentArray, or ndarray of int
-        As the estimator's ``predict`` takes them.
+        Documents, as for the estimator's ``predict``.
     y_true : array-like of n_documents labels, or indicator of several labels, default=None
-        True labels, which the list of explanations keeps: for `ExplanationList.mistakes`, its
-        tables and its page. They do not change explanations.
+        True labels, for `ExplanationList.mistakes` and for the tables and the page of the result.
+        They do not change explanations.
     target : label or array-like of n_documents labels, default=None
-        The class that is explained; None for the predicted one (with several labels a document,
-        the most probable label).
+        The class to explain; None for the predicted one (with several labels per document, the
+        most probable label).
     against : label or array-like of n_documents labels, default=None
-        The class that the target is compared with: why this one and not that one. None for all
-        others together. For models of one class a document only. If it is the predicted class and
-        no target is given, the most probable one of the others is explained.
+        The contrast class: why is it `target` and not this class? None compares the target with all
+        other classes together. Only for models of one class per document. If it is the predicted
+        class and no target is given, the most probable other class is explained.
     targets : {"predicted", "expected", None}, default=None
         "predicted" explains each predicted label of a document, one after the other, with the same
-        document number; for a document without any, the most probable one. "expected" explains the
-        expected number of ordered classes, such as 3.7 stars, in place of log-odds, by "shapley".
+        document number; for a document without any, the most probable label. "expected" explains
+        the expected number of ordered classes, such as 3.7 stars, instead of log-odds, by
+        "shapley".
     method : str, default="shapley"
         How contributions are computed.
 
-        "shapley": the Shapley value of each sentence: what it adds to the log-odds, on average over
-        the orders in which the sentences can be added (Shapley, 1953); its words share the value in
-        proportion to their "gradient_attention".
+        "shapley": the Shapley value of each sentence, which is what it adds to the log-odds,
+        averaged over the orders in which sentences can be added (Shapley, 1953). Its words share
+        the value in proportion to their "gradient_attention".
         "gradient_attention": attention times the gradient of the score with respect to it
         (Serrano and Smith, 2019).
         "attention": the attention weights, which have no sign and no target.
-        "random": random numbers, a control.
+        "random": random numbers, as a control.
     batch_size : int, default=None
-        Documents that are read at once; None for as many as in prediction. Results do not
-        depend on it.
+        Number of documents that are read at once; None for as many as in prediction. Results do
+        not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        For "random".
+        Seed of the method "random".
 
     Returns
     -------
     ExplanationList of n_documents DocumentExplanation
-        Offsets point into the texts that were tokenized: into X, or into what the steps of a
-        Pipeline in front of the tokenizer make of it (``explanation.text``). If X holds word ids,
-        they point into a text of their words, one sentence a line.
+        Offsets point into the texts that were tokenized (``explanation.text``): into X, or into the
+        output of the steps of a Pipeline before the tokenizer. If X holds word ids, they point into
+        a text of their words, with one sentence per line.
 
     Raises
     ------
     TypeError
-        If the estimator holds no HANClassifier, or one that cannot be explained from outside.
+        If the estimator holds no HANClassifier, or holds it as a member that must be explained by
+        itself.
     ValueError
-        If a target, a rival or a true label is not a class, if their number is not that of the
+        If a target, a contrast class or a true label is not a class, if there are not as many as
         documents, if a class is compared with itself, or if another parameter is invalid.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
@@ -94,40 +96,41 @@ def explain(
 
     Notes
     -----
-    The score is the log-odds of the target in the prediction of the whole classifier: against all
+    The score is the log-odds of the target in the prediction of the whole ensemble: against all
     other classes together or, with `against`, against that class alone.
 
-    With "shapley", the sentences of a document sum to its log-odds less `base_value`, the log-odds
-    of a document without words, with any number of classes. With up to 6 sentences all sets of them
-    are read, and the values are exact. With more they are estimated from 8 orders, or 4 with over
-    40 sentences. These are doubled until the largest of the standard errors, ``sentence_errors``,
-    is at most a tenth of the largest value, or the sets have about 60,000 words, some 30 ms on one
-    core. Orders are fixed, so results do not depend on chance. With more than 64 sentences, groups
-    of neighbouring sentences are added, and a group's value is shared by its sentences.
+    With "shapley", the contributions of the sentences sum to the log-odds of the document minus
+    `base_value`, the log-odds of a document without words, for any number of classes. Up to 6
+    sentences, all sets are scored and the values are exact. With more sentences, the values are
+    estimated from 8 orders, or from 4 with over 40 sentences. The number of orders is doubled until
+    the largest standard error, of ``sentence_errors``, is at most a tenth of the largest value, or
+    until the sets have about 60,000 words, which takes 30 ms on one core. The orders are fixed, so
+    results are reproducible. With more than 64 sentences, groups of neighbouring sentences are
+    added, and the sentences of a group share its value.
 
-    Columns of a table have contributions too, ``column_contributions``; by "shapley" the sentences
-    and all columns sum to the log-odds less `base_value`, which is that without words and columns.
-    Sentences and columns come in either order (Owen, 1977); columns share their sum by integrated
-    gradients (Sundararajan et al., 2017). With two classes, or several labels a
-    document, contributions of columns are exact.
+    Columns of a table have ``column_contributions``. With "shapley", sentences and columns together
+    sum to the log-odds minus `base_value`, which is then that without words and columns. Sentences
+    and columns are added in either order (Owen, 1977), and columns share their sum by integrated
+    gradients (Sundararajan et al., 2017). With two classes, or several labels per document, the
+    contributions of columns are exact.
 
-    With two classes the score is linear in the logits. With more, "gradient_attention" uses its
-    slope at the document's logits. "shapley" and "gradient_attention" add the contributions of
-    network and linear models. The contributions of the linear models are also in
-    ``ngram_contributions``. With "gradient_attention" and two classes they are exact for the
-    document; with "shapley" they are shares, too. The contribution of an n-gram is divided evenly
-    among its occurrences and their words; the intercept belongs to no word. The contribution of a
-    sentence is the sum over its words, except for "attention".
+    With two classes, the score is linear in the logits; with more, "gradient_attention" uses the
+    gradient at the document's logits. "shapley" and "gradient_attention" add the contributions of
+    the network and of the linear models; the latter are also in ``ngram_contributions``. With
+    "gradient_attention" and two classes these are exact; with "shapley" they are adjusted, too. The
+    contribution of an n-gram is divided evenly among its occurrences and their words; the intercept
+    belongs to no word. The contribution of a sentence is the sum over its words, except for
+    "attention".
 
-    The state of a recurrent encoder depends on the words around its own, so the attended word is
-    not alone responsible.
+    The state of a recurrent encoder depends on the surrounding words, so an attended word is not
+    responsible alone.
 
-    For a search, its best estimator is explained. For a calibration, voting or stacking, explain
-    a member: ``explain(calibration.calibrated_classifiers_[0].estimator, X)``, or
+    Of a search, the best estimator is explained. Of a calibration, voting or stacking, explain a
+    member: ``explain(calibration.calibrated_classifiers_[0].estimator, X)``, or
     ``explain(vote.named_estimators_["han"], X)``, where a class is its number in ``vote.classes_``.
 
-    With the default method a document takes 20 to 30 times the time of its prediction, 11 to 16 ms
-    for reviews and news on one core, with "gradient_attention" twice the time.
+    The default method takes 20 to 30 times as long as predicting, 11 to 16 ms for a review or news
+    article on one core; "gradient_attention" takes twice as long as predicting.
 
     References
     ----------
@@ -160,7 +163,7 @@ def explain(
 def explain_iter(
     estimator: ClassifierMixin | Pipeline, X: Any, **options: Any
 ) -> Iterator[DocumentExplanation]:
-    """Yield explanations one by one; read documents only when they are needed.
+    """Yield explanations one by one, reading documents only when they are needed.
 
     Parameters
     ----------
@@ -178,7 +181,8 @@ def explain_iter(
     Raises
     ------
     TypeError, ValueError, sklearn.exceptions.NotFittedError
-        See `explain`; at the call, except for errors in a document, which come with its batch.
+        See `explain`. They are raised immediately, except for errors in a document, which are
+        raised with its batch.
 
     Examples
     --------
@@ -211,14 +215,13 @@ def explain_classes(
     classes : sequence of labels, default=None
         The classes to explain, in the order of their columns; None for all.
     **options
-        ``method`` and other parameters of `explain`, but neither ``target`` nor
-        ``against``.
+        ``method`` and other parameters of `explain`, except ``target`` and ``against``.
 
     Returns
     -------
     ExplanationList of n_documents * n_classes DocumentExplanation
-        All classes of the first document, then those of the second, and so on. Pages
-        show the classes of a document side by side, with one scale of colours for all of them.
+        All classes of the first document, then those of the second, and so on. Pages show the
+        classes of a document side by side, with a common scale of colours.
 
     Raises
     ------
@@ -227,9 +230,8 @@ def explain_classes(
 
     Notes
     -----
-    The log-odds of a class compare it with all others. With two classes, evidence for one is
-    evidence against the other, so one column is enough. It takes as long as `explain` for each
-    class.
+    Each class is compared with all others. With two classes, evidence for one is evidence against
+    the other, so one column is enough. The time is that of `explain` for each class.
 
     Examples
     --------
@@ -252,14 +254,16 @@ def explain_classes(
         )
     refuse_number(estimator, "explain_classes")
     warn_of_order(X, y_true, "y_true")
-    X = listed_documents(X)  # they are read once for each class
+    # Documents are read once for each class.
+    X = listed_documents(X)
     if classes is None:
-        explain_iter(estimator, [], **options)  # raises the errors of explain, which come first
+        # Errors about the estimator come before the access to its classes.
+        explain_iter(estimator, [], **options)
         classes = estimator.classes_
     labels = [classes] if isinstance(classes, (str, bytes)) else list(map(plain_label, classes))
     if not labels:
         raise ValueError("classes must name one class or more, or be None for all; got none.")
     columns = [explain_iter(estimator, X, target=label, **options) for label in labels]
     rows = enumerate(zip(*columns, strict=True))
-    explained = ((number, each) for number, row in rows for each in row)
+    explained = ((number, explanation) for number, row in rows for explanation in row)
     return explanation_list(explained, y_true, document_ids(X))

@@ -1,4 +1,4 @@
-"""From batches of documents to explanations: options, explained classes, texts, results."""
+"""Computing explanations batch by batch: options, explained classes, scores and results."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ from sk_han.inspection._contributions import METHODS, Contributions, contributio
 from sk_han.inspection._results.collection import ExplanationList
 from sk_han.inspection._results.document import DocumentExplanation
 
-_SMALL_SHARE = 0.2  # of the network in the scores, below which attention explains little
+# If the share of the network in the scores is smaller, its attention explains little.
+_SMALL_SHARE = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainOptions:
-    """Options of `sk_han.explain`, which documents each of them."""
+    """The options of `sk_han.explain`, whose docstring describes them."""
 
     target: Any = None
     against: Any = None
@@ -48,8 +49,8 @@ class ExplainOptions:
     random_state: Any = None
 
     @classmethod
-    def checked(cls, options: Mapping[str, Any]) -> ExplainOptions:
-        """Check the keyword arguments of a call."""
+    def from_options(cls, options: Mapping[str, Any]) -> ExplainOptions:
+        """Check the keyword arguments of `explain`."""
         names = [field.name for field in fields(cls)]
         for name in options:
             if name not in names:
@@ -57,35 +58,35 @@ class ExplainOptions:
                     f"explain() got an unexpected keyword argument {name!r}; the options of an "
                     f"explanation are {', '.join(names)}."
                 )
-        checked = cls(**options)
-        check_choice("method", checked.method, METHODS)
-        if checked.batch_size is not None:
-            check_count("batch_size", checked.batch_size)
-            checked = replace(checked, batch_size=int(checked.batch_size))
-        return checked
+        result = cls(**options)
+        check_choice("method", result.method, METHODS)
+        if result.batch_size is not None:
+            check_count("batch_size", result.batch_size)
+            result = replace(result, batch_size=int(result.batch_size))
+        return result
 
 
 @dataclass(frozen=True)
 class ExplainedClasses:
-    """Target and contrast class of each document, by their numbers.
+    """The numbers of the target and of the contrast class of each document.
 
-    Each is one number for all documents or an array (D,). A target of -1 is the top
-    label, a contrast class of -1 all other classes together.
+    Each is one number for all documents or an array, (D,). A target of -1 is the top label, and a
+    contrast class of -1 stands for all other classes together.
     """
 
     target: Any = -1
     against: Any = -1
 
     @classmethod
-    def checked(
+    def from_options(
         cls, options: ExplainOptions, of: Target, n_documents: int | None
     ) -> ExplainedClasses:
-        """Check the parameters of `explain`; the number of documents may not be known yet."""
+        """Check the classes in the options; for an iterator, `n_documents` is None."""
         target, against, targets = options.target, options.against, options.targets
         if of.is_number and not target is against is targets is None:
             raise ValueError(
-                "target, against and targets choose classes, and this model predicts a number, "
-                "which is what is explained; leave them out."
+                "target, against and targets choose classes, and this model predicts a number; "
+                "leave them out."
             )
         if targets is not None:
             check_choice("targets", targets, ("predicted", "expected"))
@@ -136,23 +137,24 @@ class ExplainedClasses:
                 raise _wrong_length(name, numbers, counted(n_documents))
 
     def targets(self, logits: NDArray[np.float64], of: Target) -> NDArray[np.int64]:
-        """Return the target of each document, (D,): by default the top label."""
+        """Return the target of each document, (D,), by default the top label but `against`."""
         is_contrast = np.arange(logits.shape[1]) == np.reshape(self.against, (-1, 1))
         top = of.top_label(of.probabilities(np.where(is_contrast, -np.inf, logits)))
         return np.where(np.asarray(self.target) >= 0, self.target, top)
 
 
 def _class_numbers(
-    argument: str, given: Any, classes: NDArray[Any], n_documents: int | None
+    argument: str, value: Any, classes: NDArray[Any], n_documents: int | None
 ) -> NDArray[np.int64] | int:
     """Return the number of a label, or of each label of an array-like; -1 for None."""
-    if given is None:
+    if value is None:
         return -1
     names = ClassNames(classes.tolist())
-    if hasattr(given, "as_py"):  # an Arrow scalar, which NumPy takes for a sequence
-        given = given.as_py()
-    is_one = not isinstance(given, (list, tuple)) and np.ndim(given) == 0
-    labels = label_list(given)
+    # NumPy would take an Arrow scalar for a sequence.
+    if hasattr(value, "as_py"):
+        value = value.as_py()
+    is_one = not isinstance(value, (list, tuple)) and np.ndim(value) == 0
+    labels = label_list(value)
     numbers = np.empty(len(labels), dtype=np.int64)
     for i, label in enumerate(labels):
         number = names.number(label)
@@ -180,16 +182,16 @@ def _wrong_length(argument: str, numbers: Any, documents: str) -> ValueError:
 
 @dataclass(frozen=True)
 class LogOdds:
-    """Log-odds of the target of each document, linearized at its logits.
+    """The log-odds of the target of each document, with their gradient at the document's logits.
 
-    With the logits ``z`` of the ensemble and one class ``t`` of several the log-odds are
-    ``z_t - log(sum_{c != t} exp(z_c))``, and ``z_t - sum_{c != t} q_c z_c`` has the same gradient,
-    with the softmax ``q`` over the other classes. For two classes, and against one class ``o``,
-    both are ``z_t - z_o``.
+    With the logits ``z`` of the ensemble, the log-odds of a class ``t`` are
+    ``z_t - log(sum_{c != t} exp(z_c))``. Their gradient is that of ``z_t - sum_{c != t} q_c z_c``,
+    with the softmax ``q`` over the other classes. With two classes, or against a single class
+    ``o``, both are ``z_t - z_o``.
     """
 
     pool: Pool
-    other_logits: NDArray[np.float64]  # (D, K), scaled, of all parts but the network
+    other_logits: NDArray[np.float64]  # (D, K), scaled, of all parts except the network
     classes: ExplainedClasses  # arrays (D,)
 
     def __getitem__(self, rows: Any) -> LogOdds:
@@ -197,7 +199,7 @@ class LogOdds:
         return LogOdds(self.pool, self.other_logits[rows], classes)
 
     def factors(self, network_logits: NDArray[np.float64], rows: Any) -> NDArray[np.float64]:
-        """Return the gradient with respect to the logits of the network for some documents."""
+        """Return the gradient with respect to the logits of the network for documents in `rows`."""
         log_odds = self[rows]
         return self.pool.scales[NETWORK] * log_odds.gradient(log_odds.logits(network_logits))
 
@@ -212,7 +214,7 @@ class LogOdds:
 
 
 def listed_documents(X: Any) -> Any:
-    """Return documents that can be counted and read twice: an iterator or columns as a list."""
+    """Return documents in a container that can be counted and read twice, such as a list."""
     X = as_container(X)
     if hasattr(X, "shape") or hasattr(X, "__getitem__"):
         return X
@@ -220,20 +222,21 @@ def listed_documents(X: Any) -> Any:
 
 
 def in_portions(X: Any, size: int) -> Iterator[Any]:
-    """Yield an iterator's documents in lists of `size`; yield any other X as it is."""
+    """Yield the documents of an iterator in lists of `size`; yield any other X unchanged."""
     if not isinstance(X, Iterator):
         yield X
         return
     first = 0
     while chunk := list(islice(X, size)):
+        # Texts are checked here, where errors can name their position in the iterator.
         if any(document is None or isinstance(document, str) for document in chunk):
-            chunk = check_texts(chunk, first=first)  # here their places in the iterator are known
+            chunk = check_texts(chunk, first=first)
         yield chunk
         first += len(chunk)
 
 
 def as_container(X: Any) -> Any:
-    """Return a mapping of columns as a list, and other documents as they are; refuse one text."""
+    """Convert a mapping of columns to a list of documents; refuse a single text."""
     if isinstance(X, (str, bytes, bytearray)):
         check_texts(X)
     return to_records(X)
@@ -241,7 +244,11 @@ def as_container(X: Any) -> Any:
 
 @dataclass(frozen=True)
 class ExplainedModel:
-    """A fitted model, the steps of a Pipeline before its tokenizer, and how it computes."""
+    """A fitted model with what explanations need besides.
+
+    `steps` are the steps of a Pipeline before its tokenizer, and `computing` returns the context in
+    which the model computes.
+    """
 
     fitted: FittedModel
     steps: Sequence[Any] = ()
@@ -249,19 +256,19 @@ class ExplainedModel:
     quiet: bool = True
 
     def are_raw_texts(self, X: Any) -> bool:
-        """Return whether X holds texts, and not word ids."""
+        """Return whether X holds raw texts for the tokenizer, and not word ids."""
         return self.fitted.tokenizer is not None and not holds_word_ids(X)
 
     def predict_proba(self, documents: DocumentArray) -> NDArray[np.float64]:
-        """Return the probabilities of documents that the tokenizer has made, (D, K)."""
-        pool = self.fitted.pool  # which has given shares of classes, and estimates none
+        """Predict probabilities of tokenized documents, (D, K)."""
+        pool = self.fitted.pool
         with self.computing():
             return pool.target.probabilities(pool.logits(self.fitted.read(documents)))
 
     def batches(
         self, X: Any, size: int | None = None
     ) -> Iterator[tuple[DocumentArray, list[Source]]]:
-        """Yield documents and their sources, at most `size` at a time; X is not a single string."""
+        """Yield documents and their sources, at most `size` at a time."""
         size = size or self.fitted.pool.network.batch_size
         for chunk in in_portions(X, size):
             for step in self.steps:
@@ -274,24 +281,24 @@ class ExplainedModel:
             warn_of_order(X, y_true, "y_true")
         return explanation_list(self.explanations(X, **options), y_true, document_ids(X))
 
-    def explanations(self, X: Any, **given: Any) -> Iterator[tuple[int, DocumentExplanation]]:
-        """Check at the call; explain batch by batch, with the number of the document."""
-        options = ExplainOptions.checked(given)
+    def explanations(self, X: Any, **keywords: Any) -> Iterator[tuple[int, DocumentExplanation]]:
+        """Yield the number of each document and its explanation; check options immediately."""
+        options = ExplainOptions.from_options(keywords)
         X = as_container(X)
         random = random_source(options.random_state)
-        classes = ExplainedClasses.checked(options, self.fitted.target, number_of(X))
+        classes = ExplainedClasses.from_options(options, self.fitted.target, number_of(X))
         batches, pool = self.batches(X, options.batch_size), self.fitted.pool
         if options.targets == "expected":
             if not isinstance(pool.target, OrderedClasses) or options.method != "shapley":
                 raise ValueError(
                     "targets='expected' explains the expected number of ordered classes, by "
-                    "method='shapley' alone, whose sums are exact; this model has learnt "
+                    "method='shapley' alone; this model has learnt "
                     f"{pool.target.labelling}, and method is {options.method!r}. Fit a "
                     "HANClassifier(ordered=True), or leave it out."
                 )
             pool = replace(pool, target=Number.from_values(pool.target.values))
 
-        def explained() -> Iterator[tuple[int, DocumentExplanation]]:
+        def generate() -> Iterator[tuple[int, DocumentExplanation]]:
             n_read = 0
             with Stages(not self.quiet)("Explained", "document") as advance:
                 for documents, sources in batches:
@@ -311,30 +318,32 @@ class ExplainedModel:
                     advance(len(documents))
             classes.check_length(n_read)
 
-        return explained()
+        return generate()
 
 
 def explanation_list(
     explained: Iterable[tuple[int, DocumentExplanation]], y_true: Any = None, ids: Any = None
 ) -> ExplanationList:
-    """Collect explanations with the numbers of their documents; true labels are of documents."""
+    """Collect explanations and the numbers of their documents, which `y_true` has labels of."""
     explained = list(explained)
-    numbers, explanations = [number for number, _ in explained], [each for _, each in explained]
-    shares = [each.network_share for each in explanations if not each.signed]
+    numbers = [number for number, _ in explained]
+    explanations = [explanation for _, explanation in explained]
+    shares = [explanation.network_share for explanation in explanations if not explanation.signed]
     if shares and np.mean(shares) < _SMALL_SHARE:
         warn_user(
             f"method='attention' shows the network alone, whose share of the scores is "
             f"{np.mean(shares):.0%} here. method='shapley' explains all parts of the model."
         )
     if y_true is not None and len(set(numbers)) < len(numbers):
-        first = np.unique(numbers, return_index=True)[1]  # explanation of each document
+        # A document may have several explanations, of which the first stands for it.
+        first = np.unique(numbers, return_index=True)[1]
         of_documents: Any = ExplanationList([explanations[i] for i in first], y_true=y_true).y_true
         y_true = [of_documents[number] for number in numbers]
     return ExplanationList(explanations, y_true=y_true, numbers=numbers, ids=ids)
 
 
 def number_of(X: Any) -> int | None:
-    """Return the number of documents if it is known; a sparse matrix has none and is refused."""
+    """Return the number of documents, or None if it is unknown or X is sparse, as later refused."""
     return len(X) if hasattr(X, "__len__") and not hasattr(X, "getnnz") else None
 
 
@@ -349,11 +358,11 @@ def explain_batch(
     of: Target,
     each_predicted: bool = False,
 ) -> list[tuple[int, DocumentExplanation]]:
-    """Explain D documents for their targets, with the number of each within the batch.
+    """Explain D documents; return the number of each in the batch with its explanation.
 
-    `of` is the target of the model; that of the pool says what is explained. With
-    `each_predicted`, each predicted label of a document is explained, or the most probable
-    label if none is predicted.
+    `of` is the target of the model, by which it predicts; the target of the pool is that which is
+    explained. With `each_predicted`, each predicted label of a document is explained, or the most
+    probable label if none is predicted.
     """
     target = pool.target
     log_odds = LogOdds(pool, pool.others.logits(documents), classes)
@@ -394,7 +403,7 @@ def explain_batch(
 def _network_shares(
     target: Target, logits: NDArray[np.float64], of_others: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the share of the network in the logits (D, K) of each document, (D,)."""
+    """Compute the share of the network in the logits, (D, K), of each document, (D,)."""
     network, others = (
         np.abs(target.center_scores(z)).sum(axis=1) for z in (logits - of_others, of_others)
     )
@@ -412,7 +421,7 @@ def _as_explanations(
     network_shares: NDArray[np.float64],
     target: Target,
 ) -> list[DocumentExplanation]:
-    """Divide the contributions of a batch among one DocumentExplanation for each document."""
+    """Create a DocumentExplanation of each document from the contributions of a batch."""
     logits = contributions.logits
     probabilities = target.probabilities(logits)
     predicted: Any = target.names[target.top_label(probabilities)]
@@ -421,7 +430,7 @@ def _as_explanations(
         label_sets = [tuple(target.names[row].tolist()) for row in target.decide(logits)]
     explained: Any = target.names[classes.targets(logits, target)]
     against = classes.against
-    # All explanations share these: thousands of labels take more memory than the words.
+    # All explanations share these arrays, since thousands of labels take more memory than words.
     names, thresholds = read_only(target.names), getattr(target, "thresholds", None)
     thresholds = None if thresholds is None else read_only(thresholds)
     expected: Any = None

@@ -45,8 +45,8 @@ from sk_han.inspection._auditing import may_be_chance, suspected_labels
 from sk_han.inspection._class_mix import estimated_mix
 from sk_han.inspection._estimators import (
     ReadDocuments,
+    fitted_steps,
     n_documents_of,
-    opened,
     own_results,
     predicts_number,
     probability_array,
@@ -269,7 +269,7 @@ def report(
     return (NumberReport if is_number else Report)(
         **evaluation.fields,
         **compared,
-        estimator=type(opened(estimator)[-1]).__name__,
+        estimator=type(fitted_steps(estimator)[-1]).__name__,
         n_words=held_out.n_words,
         texts=held_out.texts,
         mistakes=explanations,
@@ -465,7 +465,7 @@ def _evaluate_numbers(
 
 def predict_numbers(regressor: Any, X: Any, n_documents: int) -> NDArray[np.float64]:
     """Return the number that any regressor predicts for each document, (D,)."""
-    name = f"predict of {type(opened(regressor)[-1]).__name__}"
+    name = f"predict of {type(fitted_steps(regressor)[-1]).__name__}"
     return check_numbers(regressor.predict(X), n_documents, name)
 
 
@@ -504,7 +504,7 @@ def _suspected_pairs(
 def classes_of(estimator: Any, by: str = "report") -> NDArray[Any]:
     """Return the classes of a fitted classifier; `by` is the function that errors name."""
     refuse_number(estimator, by)
-    model = opened(estimator)[-1]
+    model = fitted_steps(estimator)[-1]
     repair = own_results(model)
     if getattr(model, "voting", None) == "hard":
         repair = (
@@ -560,7 +560,7 @@ def _compared(
     baseline: Any, X: Any, y: Any, t: NDArray[Any], classes: Any, labels: list[Any]
 ) -> dict[str, Any]:
     """Return the report's fields on a fitted baseline. Labels that are not scored are left out."""
-    reader, name = reader_of(baseline), type(opened(baseline)[-1]).__name__
+    reader, name = reader_of(baseline), type(fitted_steps(baseline)[-1]).__name__
     learnt = None if reader is None else read_documents(reader, X).learnt_from
     note = f"The baseline is a fitted {name} that predicts the same documents."
     if learnt is not None and len(learnt):

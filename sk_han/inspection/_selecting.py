@@ -1,4 +1,4 @@
-"""Find the probability from which predictions can be accepted: `selective_threshold`."""
+"""The function `selective_threshold`, which chooses a threshold for accepting predictions."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ from sk_han.inspection._reporting import (
 )
 from sk_han.inspection._results.selective import SelectiveThreshold
 
-# Strictest first, fixed before any document is seen; 0 accepts all but blank texts.
+# The thresholds to test, the strictest first; they are fixed before any document is seen. A
+# threshold of 0 accepts all documents except blank texts.
 THRESHOLDS = np.array([0.999, *(i / 100 for i in range(99, -1, -1))])
-_ERRORS = 2  # the strictest threshold that is tested should stand so many
+# The strictest threshold that is tested should pass even with so many errors.
+_ERRORS = 2
 
 
 def selective_threshold(
@@ -36,34 +38,35 @@ def selective_threshold(
     max_error: float = 0.05,
     confidence_level: float = 0.95,
 ) -> SelectiveThreshold | dict[Any, SelectiveThreshold]:
-    """Find the probability from which predictions are wrong at most as often as `max_error`.
+    """Find a threshold of probability above which at most `max_error` of predictions are wrong.
 
-    Selective classification with guaranteed risk [1]_: predictions whose largest probability
-    reaches the threshold are accepted, and the other documents go to a person. A blank text, one
-    without words, is never accepted, as by `Scorer.predict_frame`, service and command line.
+    This is selective classification with guaranteed risk [1]_: predictions whose largest
+    probability reaches the threshold are accepted, and the other documents go to a person. A blank
+    text, one without words, is never accepted, here and by `Scorer.predict_frame`, the service and
+    the command line.
 
     Parameters
     ----------
     estimator : classifier
-        Fitted, with `classes_` and ``predict_proba``; a `Scorer` too.
+        A fitted classifier with `classes_` and ``predict_proba``, or a `Scorer`.
     X : n_documents raw texts, DocumentArray, or ndarray of int
-        Documents that the model has not learnt from, as for ``predict``; drawn like those to come,
-        and independent of each other.
+        Documents that the model has not learnt from, as for ``predict``. They must be independent
+        draws from the same distribution as the documents to predict.
     y : array-like of shape (n_documents,), or indicator of shape (n_documents, n_labels)
         True labels. A label that the model does not know counts as a mistake.
     max_error : float, default=0.05
-        Highest share of mistakes among accepted documents; with several labels per document, of
-        each label among the documents that are accepted to have it.
+        Highest share of mistakes among accepted documents; with several labels per document, for
+        each label among the documents for which it is accepted.
     confidence_level : float, default=0.95
-        Probability, over draws of X, that the threshold keeps this promise; with several labels,
-        that all thresholds do (Bonferroni).
+        Probability, over draws of X, that the error is at most `max_error`; with several labels,
+        for all thresholds together (Bonferroni).
 
     Returns
     -------
     SelectiveThreshold, or dict of label to SelectiveThreshold
-        Its `threshold` is infinite, so that nothing is accepted, if no threshold passes; then
-        `nearest_error` is the smallest error that these documents would support. With several
-        labels per document, one for each label, of the documents predicted to have it.
+        If no threshold passes, `threshold` is infinite, so that nothing is accepted, and
+        `nearest_error` is the smallest `max_error` that these documents would support. With several
+        labels per document, there is one result for each label, for documents predicted to have it.
 
     Raises
     ------
@@ -71,8 +74,8 @@ def selective_threshold(
         If the estimator does not predict probabilities, or labels are not strings, numbers or
         booleans.
     ValueError
-        If there are too few documents, most of them are training documents, one of model and y
-        has several labels per document, or a parameter is invalid.
+        If there are too few documents, if most of them are training documents, if only one of the
+        model and y has several labels per document, or if a parameter is invalid.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
 
@@ -83,16 +86,18 @@ def selective_threshold(
     Notes
     -----
     The thresholds 0.999, 0.99, 0.98, ..., 0 are tested in this order until one fails (fixed
-    sequence testing [2]_); the last that passed is returned. A test passes if the exact binomial
-    (Clopper-Pearson) upper bound of the error among accepted documents is at most `max_error`. The
-    first thresholds are skipped while they accept too few documents to tolerate two mistakes or, of
-    few documents, less than half of all. The start then depends on how many documents are accepted,
-    not on their labels; that this keeps the promise was tested by simulation.
+    sequence testing [2]_); the last one that passed is returned. A test passes if the exact
+    binomial (Clopper-Pearson) upper bound of the error among accepted documents is at most
+    `max_error`. The first thresholds are skipped while they accept too few documents to tolerate
+    two mistakes or, with few documents, less than half of all. Where testing begins thus depends on
+    how many documents are accepted, not on their labels; simulations confirm that the guarantee
+    holds.
 
-    Documents with the same words as a training document are left out, if the model can recognize
-    them. The promise is about documents that are drawn like X: it does not hold if the data change,
-    nor for the best of several calls with the same documents. Of a model with given `priors` it is
-    about their mix of classes: documents of classes of which X has too many are left out at random.
+    Documents that equal a training document are left out, if the model can recognize them. The
+    guarantee holds for documents from the same distribution as X: not if the data change, nor for
+    the best of several calls with the same documents. For a model with `priors`, it is about
+    documents with these class priors: documents of classes that X has too many of are left out at
+    random.
 
     References
     ----------
@@ -115,7 +120,7 @@ def selective_threshold(
     >>> bool(accepted.mean() == found.coverage), 0 < found.upper_bound <= 0.2
     (True, True)
     """
-    levels = checked_levels(max_error, confidence_level)
+    levels = check_levels(max_error, confidence_level)
     read = read_held_out(estimator, X, y, *levels, by="selective_threshold")
     if not read.several_labels:
         confidence, wrong = read.probabilities.max(axis=1), read.predicted != read.targets
@@ -141,8 +146,8 @@ def selective_threshold(
     return thresholds
 
 
-def checked_levels(max_error: float, confidence_level: float) -> tuple[float, float]:
-    """Return both as floats between 0 and 1, or raise a ValueError."""
+def check_levels(max_error: float, confidence_level: float) -> tuple[float, float]:
+    """Check that both are between 0 and 1, and return them as floats."""
     for name, share in (("max_error", max_error), ("confidence_level", confidence_level)):
         if isinstance(share, bool) or not isinstance(share, Real) or not 0 < share < 1:
             raise ValueError(f"{name} must be a number between 0 and 1; got {share!r}.")
@@ -150,12 +155,12 @@ def checked_levels(max_error: float, confidence_level: float) -> tuple[float, fl
 
 
 class HeldOut(NamedTuple):
-    """Documents with text that a model has not learnt from, and its predictions."""
+    """Predictions and labels of non-blank documents that a model has not learnt from."""
 
     classes: NDArray[Any]  # (K,)
     probabilities: NDArray[np.float64]  # (D, K)
-    predicted: NDArray[Any]  # (D,) positions, or (D, K + U) of several labels
-    targets: NDArray[Any]  # of the same shape; positions of unknown classes are K or more
+    predicted: NDArray[Any]  # (D,) class numbers, or (D, K + U) for several labels
+    targets: NDArray[Any]  # of the same shape; the numbers of unknown classes are K or more
     n_blank: int
     notes: tuple[str, ...]
 
@@ -168,10 +173,10 @@ class HeldOut(NamedTuple):
 def read_held_out(
     estimator: Any, X: Any, y: Any, max_error: float, confidence_level: float, by: str
 ) -> HeldOut:
-    """Read documents to choose a threshold by; `by` is the function that errors name.
+    """Read the documents by which a threshold is chosen; `by` is the function that errors name.
 
-    Blank texts and training documents are left out, and others for the model's priors. Raise a
-    ValueError if too few remain to show an error of at most `max_error`.
+    Blank texts and training documents are left out, and so are documents beyond the model's priors.
+    A ValueError is raised if too few remain to show an error of at most `max_error`.
     """
     classes = classes_of(estimator, by)
     model = reader_of(estimator)
@@ -215,7 +220,7 @@ def read_held_out(
 def _with_mix(
     kept: NDArray[np.bool_], targets: NDArray[Any], classes: NDArray[Any], priors: Any
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Leave documents out at random, so that the shares of classes are the priors, with a note."""
+    """Leave out random documents so that class shares equal the priors; also return a note."""
     if priors is None:
         return kept, []
     if targets.ndim > 1:
@@ -223,7 +228,8 @@ def _with_mix(
     counts = np.bincount(targets[kept], minlength=len(classes))[: len(classes)]
     if not counts.all():
         raise ValueError(f"No document has the class {classes.tolist()[counts.argmin()]!r}.")
-    weights = np.append(priors / counts, 0.0)  # the last of unknown classes
+    # Documents of unknown classes get the last weight, 0.
+    weights = np.append(priors / counts, 0.0)
     draws = weights.max() * np.random.RandomState(0).random_sample(len(targets))
     rows = kept & (draws < weights[np.minimum(targets, len(classes))])
     n = counted(int(rows.sum()))
@@ -236,14 +242,14 @@ def choose_threshold(
     max_error: float,
     confidence_level: float,
 ) -> dict[str, Any]:
-    """Choose the last of `THRESHOLDS` that passes, given the numbers that each accepts."""
+    """Choose the last of `THRESHOLDS` that passes, from the numbers that each one accepts."""
     # The one-sided Clopper-Pearson bound.
     n_right = n_accepted - n_errors
     bounds = betaincinv(n_errors + 1, np.maximum(n_right, 1), confidence_level)
     bounds[n_right == 0] = 1.0
 
     def tests(error: float) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        tested = _tested(n_accepted, bounds <= error, error, 1 - confidence_level)
+        tested = _is_tested(n_accepted, bounds <= error, error, 1 - confidence_level)
         return tested, THRESHOLDS[tested & (bounds <= error)]
 
     tested, passed = tests(max_error)
@@ -264,21 +270,21 @@ def choose_threshold(
 
 
 def _reaching(confidence: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return how many probabilities reach each threshold."""
+    """Return the number of probabilities that reach each threshold."""
     return len(confidence) - np.searchsorted(np.sort(confidence), THRESHOLDS)
 
 
-def _tested(
+def _is_tested(
     n_accepted: NDArray[np.int64], passes: NDArray[np.bool_], max_error: float, alpha: float
 ) -> NDArray[np.bool_]:
     """Return which thresholds are tested: from the first that accepts enough to the first failure.
 
-    Skipping depends on how many documents are accepted, never on their errors: given their number,
-    errors at a threshold are binomial, so one whose true error is too high passes with a
-    probability of at most alpha. The strictest of these is tested first or, if it accepts too few,
-    another one in its place, which then has more errors than usual as long as they become more
-    frequent with lower probabilities. (In 7,000 simulated populations in which they do so or not,
-    no rate of violations was above alpha.)
+    Which thresholds are skipped depends on the number of accepted documents, never on their errors.
+    Given this number, errors at a threshold are binomial, so a threshold whose true error is too
+    high passes with a probability of at most alpha. The strictest such threshold is tested first
+    or, if it accepts too few documents, a laxer one in its place, whose true error is even higher
+    if errors are more frequent at lower probabilities. In 7,000 simulated populations, with and
+    without this property, no rate of violations was above alpha.
     """
     n = int(n_accepted[-1])
     needed = math.ceil(math.log(alpha) / math.log(1 - max_error))

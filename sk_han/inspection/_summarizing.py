@@ -1,4 +1,4 @@
-"""Summarize which words and n-grams a fitted estimator uses: `summarize`."""
+"""The function `summarize`, which sums the contributions of words and n-grams over a corpus."""
 
 from __future__ import annotations
 
@@ -56,21 +56,21 @@ def summarize(
 ) -> Summary:
     """Find, for each class, the words and n-grams that speak for and against it.
 
-    Of a model of numbers, they are those that make its predictions higher or lower.
+    For a model of numbers, it finds those that make its predictions higher or lower.
 
     Parameters
     ----------
     estimator : HANClassifier, HANRegressor, Pipeline or search
-        Fitted, as `explain` takes it.
+        A fitted estimator, as for `explain`.
     X : n_documents raw texts, DocumentArray, or ndarray of int
-        Documents, as for ``predict``; best documents that the estimator was not fitted to. No
+        Documents, as for ``predict``, preferably ones that the estimator was not fitted to. No
         labels are needed.
     k : int, default=10
-        Number of terms for each class and of terms against it, for the network and for n-grams.
+        Number of terms for each class, and of terms against it, from the network and from n-grams.
     max_documents : int or None, default=2000
-        Maximum number of documents, drawn at random; None for all.
+        Maximum number of documents, drawn at random; None reads all.
     random_state : int, RandomState, Generator or None, default=0
-        Controls the draw of documents and of random words.
+        Seed of the draw of documents and of random words.
 
     Raises
     ------
@@ -83,18 +83,17 @@ def summarize(
 
     Notes
     -----
-    Each document counts for its predicted class and for the second most probable one, so with two
-    classes for both. A class that is never among these has no terms.
+    Each document is explained for its predicted class and for the most probable other class, so
+    with two classes for both. A class that is never among these has no terms.
 
-    Contributions of words by the network are "gradient_attention", an estimate (see `explain`);
-    those of n-grams are exact with two classes. Terms are ranked by mean contribution times the
-    square root of the number of documents that contain them.
+    The contributions of words in the network are "gradient_attention", an estimate (see `explain`);
+    those of n-grams are exact with two classes. Terms are ranked by their mean contribution times
+    the square root of the number of documents that contain them.
 
     For a model of numbers, the classes are "lower" and "higher" than `Summary.middle`, and
     contributions are in the unit of y; `decides`, `weight` and `removal` are None.
 
-    For a model that reads sentence vectors, `decides` and `removal` are None; its words of the
-    network are those of its second network, which reads words.
+    For a model that reads sentence vectors, `decides` and `removal` are None.
 
     Examples
     --------
@@ -110,7 +109,8 @@ def summarize(
     >>> all(term.contribution > 0 for term in summary["positive"].of("ngrams", speaks_for=True))
     True
     """
-    from sk_han.inspection._estimators import explained_model  # a Scorer has no scikit-learn
+    # A Scorer imports this module, and works without scikit-learn.
+    from sk_han.inspection._estimators import explained_model
 
     model = explained_model(estimator, "summarize")
     return summarize_model(model, X, k=k, max_documents=max_documents, random_state=random_state)
@@ -132,7 +132,7 @@ def summarize_model(
 
 
 def _sampled_numbers(n_documents: int, most: int | None, random: Any) -> NDArray[np.int64]:
-    """Draw the rows of the documents to read, sorted."""
+    """Draw the rows of the documents to read, in ascending order."""
     if most is not None:
         check_count("max_documents", most)
     if n_documents == 0:
@@ -151,9 +151,9 @@ def _summary(
     n_documents: int,
     random: Any,
 ) -> Summary:
-    """Sum the contributions over all of these documents.
+    """Summarize the contributions of the documents X.
 
-    `numbers` (D,) are their rows in the user's data; `random` draws samples of them.
+    `numbers`, (D,), are their rows in the user's data; `random` draws samples of them.
     """
     model, pool = explained.fitted, explained.fitted.pool
     is_number = pool.target.is_number
@@ -168,7 +168,8 @@ def _summary(
     occurrences = occurrences_of(words, shown.keys, largest)
     weights = np.zeros((n_terms, len(classes)))
     for name, part in parts.items():
-        if not is_number:  # whose weights depend on the other words
+        # What a term adds to a number depends on the other words, so it has no fixed weight.
+        if not is_number:
             weights += with_ngrams.scales[name] * part.class_weights(shown.keys)
     changes: DecisionChanges | None = None
     pairs = sorted(
@@ -213,7 +214,7 @@ def _summary(
             weight=weight,
         )
 
-    def term_of(part: Part, number: int, term: SelectedTerm) -> Term:
+    def make_term(part: Part, number: int, term: SelectedTerm) -> Term:
         if part == "columns":
             return term_of_columns(number, term)
         position = shown.position(term.key)
@@ -238,7 +239,7 @@ def _summary(
             network=float(tallies.totals["network"][number]) / max(n_predicted, 1),
             ngrams=float(tallies.totals["ngrams"][number]) / max(n_predicted, 1),
             terms=tuple(
-                term_of(part, number, term)
+                make_term(part, number, term)
                 for part in PART_NAMES
                 for term in shown.terms[part, number]
             ),
@@ -253,20 +254,20 @@ def _summary(
 
 
 def _middle(target: Target) -> float:
-    """Return the number above which predictions are high: about the median of the fit."""
+    """Return the number above which predictions are "higher", about the median of the fit."""
     return float(np.median(target.names))
 
 
-class _Explained(NamedTuple):
-    """Documents that a model has explained, with the results."""
+class _ExplainedCorpus(NamedTuple):
+    """The explained documents of a corpus, with predictions and sums of contributions."""
 
     words: DocumentArray
     sources: list[Source]
     logits: NDArray[np.float64]
     probabilities: NDArray[np.float64]
-    classes: NDArray[np.int64]  # (D, 2) or (D, 1): the predicted one, and the next
+    classes: NDArray[np.int64]  # (D, 2) or (D, 1): the predicted class and the most probable other
     tallies: Tallies
-    from_words: bool  # and not from sentence vectors
+    from_words: bool  # whether predictions depend on words alone, not on sentence vectors
 
     @property
     def predicted(self) -> NDArray[np.int64]:
@@ -276,11 +277,11 @@ class _Explained(NamedTuple):
 
 def _explain_corpus(
     pool: Pool, with_ngrams: Pool, batches: Iterable[tuple[DocumentArray, list[Source]]]
-) -> _Explained:
-    """Explain each document for its predicted class and the most probable other one.
+) -> _ExplainedCorpus:
+    """Explain each document for its predicted class and for the most probable other class.
 
-    The second one covers rare classes. With two classes its contributions are those of the first
-    with the opposite sign.
+    The second class covers rare classes. With two classes, its contributions are those of the first
+    with opposite sign.
     """
     is_number = pool.target.is_number
     n_classes = 2 if is_number else pool.target.n_scores
@@ -294,7 +295,8 @@ def _explain_corpus(
         classes = ExplainedClasses().batch(0, len(documents))
         score = LogOdds(pool, pool.others.logits(documents), classes)
         of_model, values = _attributions(with_ngrams, documents, score)
-        if is_number:  # contributions are to higher numbers
+        # Contributions to a number speak for "higher", so they change their sign for "lower".
+        if is_number:
             above = pool.target.decide(of_model) - _middle(pool.target)
             predicted, sides = (above > 0).astype(np.int64), np.column_stack([-above, above])
             signs = 2.0 * predicted - 1
@@ -321,13 +323,13 @@ def _explain_corpus(
     probabilities = pool.target.probabilities(z)
     joined = DocumentArray.concatenate(words)
     of_classes = np.concatenate(explained)
-    return _Explained(joined, sources, z, probabilities, of_classes, tallies, from_words)
+    return _ExplainedCorpus(joined, sources, z, probabilities, of_classes, tallies, from_words)
 
 
 def _attributions(
     with_ngrams: Pool, documents: DocumentArray, score: LogOdds
 ) -> tuple[NDArray[np.float64], dict[Part, Values]]:
-    """Return the logits, and the contributions of words, n-grams and values of columns."""
+    """Return the logits, and the contributions of words, n-grams and column values by part."""
     attribution = score.pool.network.gradient_attention(documents, score.factors)
     logits = score.logits(attribution.logits)
     document_of = np.repeat(np.arange(len(documents)), documents.words_per_document)
@@ -340,9 +342,10 @@ def _attributions(
         part.ngram_attributions(documents, with_ngrams.scales[name] * factors)
         for name, part in parts.items()
     ]
-    # No word has a share of its own in the vector of a sentence.
+    # Other parts, such as models of characters, have contributions of words. Sentence vectors have
+    # none, since no word has a share of its own in the vector of a sentence.
     by_words = score.pool.without({NETWORK, VECTORS, *with_ngrams.parts})
-    if by_words.parts:  # such as characters, whose contributions are those of words
+    if by_words.parts:
         keys, first, sizes = keyed_ngrams(documents, (1, 1))
         brought = by_words.attributions(documents, factors)[first]
         by_ngrams.append(NgramAttributions(keys, first, sizes, brought))
@@ -358,9 +361,9 @@ def _attributions(
 
 
 def _names(
-    read: _Explained, occurrences: Occurrences, n_terms: int, model: FittedModel
+    read: _ExplainedCorpus, occurrences: Occurrences, n_terms: int, model: FittedModel
 ) -> list[str]:
-    """Return terms as the model reads them, with blanks as at their first occurrence."""
+    """Spell terms in the words of the model, with blanks as at their first occurrence."""
     if not n_terms:
         return []
     starts = read.words.word_starts
@@ -381,14 +384,17 @@ def _names(
 
 
 def _contexts(
-    read: _Explained,
+    read: _ExplainedCorpus,
     classes: Sequence[Any],
     numbers: NDArray[np.int64],
     places: Occurrences,
     number: int,
     speaks_for: bool,
 ) -> tuple[Context, ...]:
-    """Choose a few occurrences; if the term speaks for the class, in documents predicted as it."""
+    """Choose a few occurrences of a term, in documents that it helped to predict as they are.
+
+    If the term speaks for the class, these are documents predicted as this class, else others.
+    """
     predicted = read.predicted
     fits = (predicted[places.rows] == number) == speaks_for
     chosen = np.flatnonzero(fits) if fits.any() else np.arange(len(fits))
@@ -399,7 +405,8 @@ def _contexts(
         row, first = places.rows[place], places.first_words[place]
         text, spans = read.sources[row].text, read.sources[row].word_spans
         spans = spans[first : first + places.sizes[place]]
-        in_text = spans[spans[:, 0] < spans[:, 1]]  # words of a custom tokenizer may not be
+        # The words of a custom tokenizer need not occur in the text.
+        in_text = spans[spans[:, 0] < spans[:, 1]]
         spans = in_text if len(in_text) else spans
         start, end = int(spans[:, 0].min()), int(spans[:, 1].max())
         contexts.append(

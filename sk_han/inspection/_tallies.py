@@ -1,4 +1,4 @@
-"""The terms of a summary: sums of their contributions, where they occur, and what they decide."""
+"""The terms of a summary: sums of contributions, occurrences, and effects of removing them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 WORD_PARTS: tuple[Part, ...] = ("network", "ngrams")
 PART_NAMES: tuple[Part, ...] = (*WORD_PARTS, "columns")
-_WEAKEST = 1e-3  # share of the strongest term's sum; weaker terms are noise and not shown
-_MOST_PENDING = 1 << 20  # values kept before they are added up, to bound memory
+# Terms whose sum is below this share of the strongest one are noise and not shown.
+_WEAKEST = 1e-3
+# So many values are collected before they are added up, to bound memory.
+_MOST_PENDING = 1 << 20
 
 
 class Values(NamedTuple):
-    """Contributions of terms in a batch of documents, (n_values,) each; terms may repeat."""
+    """Contributions of terms in a batch of documents, (n_values,); a term may occur repeatedly."""
 
     rows: NDArray[np.int64]  # documents of the batch
     keys: NDArray[np.uint64]  # terms
@@ -41,7 +43,7 @@ class Values(NamedTuple):
 
 
 class SelectedTerm(NamedTuple):
-    """A term: its key, the sum of its contributions, and how many documents contain it."""
+    """A term: its key, the sum of its contributions, and the number of documents with it."""
 
     key: int
     total: float
@@ -49,11 +51,12 @@ class SelectedTerm(NamedTuple):
 
 
 class Tallies:
-    """For each class: number of documents, total contribution of each part, sums of terms."""
+    """Counts of documents, total contributions of parts, and sums of terms, for each class."""
 
     def __init__(self, n_classes: int) -> None:
-        self.n_documents = np.zeros(n_classes, dtype=np.int64)  # explained for a class
-        self.n_predicted = np.zeros(n_classes, dtype=np.int64)  # and predicted as it
+        # Documents explained for a class, and those among them that were predicted as it.
+        self.n_documents = np.zeros(n_classes, dtype=np.int64)
+        self.n_predicted = np.zeros(n_classes, dtype=np.int64)
         self.totals = {part: np.zeros(n_classes) for part in PART_NAMES}
         self._terms = {part: [_Terms() for _ in range(n_classes)] for part in PART_NAMES}
 
@@ -63,7 +66,7 @@ class Tallies:
         predicted: NDArray[np.int64],
         values: Mapping[Part, Values],
     ) -> None:
-        """Add a batch of documents explained for the classes `targets`, (D,)."""
+        """Add a batch of documents that were explained for the classes `targets`, (D,)."""
         n_classes = len(self.n_documents)
         hit = targets == predicted
         self.n_documents += np.bincount(targets, minlength=n_classes)
@@ -78,10 +81,10 @@ class Tallies:
 
     def strongest(self, part: Part, number: int, k: int) -> list[SelectedTerm]:
         """Return the k strongest terms for a class, and the k strongest against it."""
-        keys, sums, counts = self._terms[part][number].added_up()
-        # Ranked by sums alone, the full stop and "the" lead: on 700 IMDB reviews the shown terms
-        # were 8 % of all words and explained .32 of the drop; this way they are 1 % and explain
-        # .25. Terms of a single document come last.
+        keys, sums, counts = self._terms[part][number].totals_by_key()
+        # By sums alone, the full stop and "the" would come first: on 700 IMDB reviews, such terms
+        # were 8 % of all words and explained .32 of the drop in probability; ranked as here, they
+        # are 1 % and explain .25. Terms of a single document come last.
         order = np.lexsort((-np.abs(sums) / np.sqrt(counts), counts == 1))
         least = _WEAKEST * np.abs(sums).max(initial=0)
         sides = (order[sums[order] > least][:k], order[sums[order] < -least][:k])
@@ -94,7 +97,7 @@ class Tallies:
 
 @dataclass(frozen=True)
 class SelectedTerms:
-    """The terms of a summary by part and class, and their sorted keys."""
+    """The terms of a summary, by part and class, and the sorted keys of all of them."""
 
     terms: dict[tuple[Part, int], list[SelectedTerm]]
     keys: NDArray[np.uint64]  # of words and n-grams
@@ -108,7 +111,10 @@ class SelectedTerms:
             for part in PART_NAMES
         }
         keys = [
-            term.key for (part, _), some in terms.items() if part in WORD_PARTS for term in some
+            term.key
+            for (part, _), selected in terms.items()
+            if part in WORD_PARTS
+            for term in selected
         ]
         return cls(terms, np.unique(np.array(keys, np.uint64)))
 
@@ -118,21 +124,21 @@ class SelectedTerms:
 
 
 class _Terms:
-    """Sums of the contributions of terms, and how many documents contain them."""
+    """Sums of the contributions of terms, and the numbers of documents with them."""
 
     def __init__(self) -> None:
         self._pending: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
         self._n_pending = self._n_distinct = 0
 
     def add(self, keys: NDArray[np.uint64], sums: NDArray[np.float64]) -> None:
-        """Add terms of documents, each at most once per document."""
+        """Add the terms of documents, each term at most once per document."""
         self._pending.append((keys, sums, np.ones(len(keys), dtype=np.int64)))
         self._n_pending += len(keys)
         if self._n_pending > _MOST_PENDING + 2 * self._n_distinct:
-            self.added_up()
+            self.totals_by_key()
 
-    def added_up(self) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.int64]]:
-        """Return distinct keys, their sums and document counts."""
+    def totals_by_key(self) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.int64]]:
+        """Return the distinct keys, their sums and their document counts."""
         if not self._pending:
             return np.empty(0, np.uint64), np.empty(0), np.empty(0, np.int64)
         all_keys, sums, counts = map(np.concatenate, zip(*self._pending, strict=True))
@@ -145,7 +151,7 @@ class _Terms:
 
 
 class Occurrences(NamedTuple):
-    """Occurrences of the shown terms, by term, then document; (n_occurrences,) each."""
+    """Occurrences of the selected terms, sorted by term, then by document; (n_occurrences,)."""
 
     terms: NDArray[np.int64]  # positions in the sorted keys
     rows: NDArray[np.int64]  # documents
@@ -154,7 +160,7 @@ class Occurrences(NamedTuple):
 
     @classmethod
     def of(cls, *columns: NDArray[np.int64]) -> Occurrences:
-        """Sort occurrences, given as columns in the order of the fields."""
+        """Create sorted occurrences from columns in the order of the fields."""
         terms, rows, first_words, _ = columns
         order = np.lexsort((first_words, rows, terms))
         return cls(*(column[order] for column in columns))
@@ -166,7 +172,7 @@ class Occurrences(NamedTuple):
 
 
 def occurrences_of(documents: DocumentArray, keys: NDArray[np.uint64], largest: int) -> Occurrences:
-    """Find n-grams by their sorted keys."""
+    """Find the occurrences of n-grams with these sorted keys."""
     parts: list[tuple[NDArray[np.int64], ...]] = []
     row = 0
     for batch in batches(documents):
@@ -174,7 +180,8 @@ def occurrences_of(documents: DocumentArray, keys: NDArray[np.uint64], largest: 
         starts = batch.word_starts
         of_batch, first, sizes = keyed_ngrams(batch, (1, largest))
         term = np.searchsorted(keys, of_batch)
-        with_end = np.append(keys, np.uint64(0))  # no n-gram has the key 0
+        # An index past the end must match no n-gram, and no n-gram has the key 0.
+        with_end = np.append(keys, np.uint64(0))
         is_shown = np.flatnonzero(with_end[term] == of_batch)
         first = first[is_shown]
         rows = document_of[first]
@@ -183,13 +190,15 @@ def occurrences_of(documents: DocumentArray, keys: NDArray[np.uint64], largest: 
     return Occurrences.of(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-_FEWEST_REMOVALS, MOST_REMOVALS = 10, 100  # documents to remove a term from
-_WORDS_OF_REMOVALS = 4_000_000  # approximate total of words in these documents
-_AT_ONCE = 500  # approximate number of these documents in a batch
+# A term is removed from 10 to 100 documents: as many as keep the total below so many words.
+_FEWEST_REMOVALS, MOST_REMOVALS = 10, 100
+_WORDS_OF_REMOVALS = 4_000_000
+# About so many of these documents are predicted at once.
+_AT_ONCE = 500
 
 
 class DecisionChanges(NamedTuple):
-    """Predictions with and without a term, of each pair of a term and a class."""
+    """Predictions with and without a term, for each pair of a term and a class."""
 
     before: list[NDArray[np.int64]]
     after: list[NDArray[np.int64]]
@@ -211,8 +220,9 @@ def decision_changes(
 ) -> DecisionChanges:
     """Remove terms from a sample of the documents that contain them, and predict again.
 
-    Each pair is a term and a class, and takes documents explained for the class: `classes`, (D, 2)
-    or (D, 1), are those of each document, the predicted one first.
+    For each pair of a term and a class, the sample is drawn from documents that were explained for
+    the class. `classes`, (D, 2) or (D, 1), are the classes that each document was explained for,
+    the predicted class first.
     """
     mean_words, n_pairs = documents.n_words / max(len(documents), 1), len(pairs)
     most = int(_WORDS_OF_REMOVALS / max(n_pairs * mean_words, 1))
@@ -234,7 +244,7 @@ def decision_changes(
         kept[concatenated_ranges(first, places.sizes[sampled])] = False
         before.append(classes[rows, 0])
         reduced.append(copies.keep_words(kept))
-        ends = np.cumsum([len(each) for each in reduced])
+        ends = np.cumsum([len(documents_of_term) for documents_of_term in reduced])
         if ends[-1] >= _AT_ONCE or pair == n_pairs - 1:
             p = pool.target.probabilities(pool.logits(DocumentArray.concatenate(reduced)))
             after += np.split(pool.target.top_label(p), ends[:-1])
@@ -248,7 +258,7 @@ def supporting_words(
     shown: SelectedTerms,
     occurrences: Occurrences,
 ) -> NDArray[np.bool_]:
-    """Mark the words in terms that speak for the predicted class, (n_words,)."""
+    """Return a mask of the words in terms that speak for the predicted class, (n_words,)."""
     n_classes = 1 + max(number for _, number in shown.terms)
     speaks_for = np.zeros((len(shown.keys), n_classes), dtype=bool)
     for (part, number), terms in shown.terms.items():
@@ -269,9 +279,9 @@ def effects_of_removal(
     marked: NDArray[np.bool_],
     random: Any,
 ) -> tuple[Removal | None, list[Removal | None]]:
-    """Predict without the marked words (T,), without as many random words, and without any words.
+    """Measure predictions without the marked words, (T,), as many random words, and all words.
 
-    Return the effects on all documents, and on the documents predicted as each class.
+    Return the effects on all documents, and on the documents that are predicted as each class.
     """
     lengths, predicted = documents.words_per_document, pool.target.top_label(probabilities)
     rows = np.arange(len(lengths))

@@ -15,7 +15,7 @@ from sk_han._rendering.result import Extent, Result
 from sk_han._utils.messages import counted, in_one_line
 from sk_han._utils.metrics import share_interval
 from sk_han._utils.progress import duration
-from sk_han.inspection._estimators import opened
+from sk_han.inspection._estimators import fitted_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -375,7 +375,7 @@ def plot_history(estimator: Any, ax: Axes | None = None) -> Axes:
 def _history_of(estimator: Any) -> Any:
     if isinstance(estimator, Sequence) and not isinstance(estimator, str):
         return estimator
-    model = opened(estimator)[-1]
+    model = fitted_steps(estimator)[-1]
     if isinstance(getattr(model, "model_", None), FittedModel):  # of a Scorer, too
         return model.model_.history
     if not hasattr(model, "history_"):
