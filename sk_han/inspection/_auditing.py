@@ -1,4 +1,4 @@
-"""Find wrong labels in training data: `audit_labels`."""
+"""The function `audit_labels`, which finds labels that are likely wrong."""
 
 from __future__ import annotations
 
@@ -39,51 +39,58 @@ from sk_han.inspection._results.collection import ExplanationList
 from sk_han.inspection._results.document import DocumentExplanation
 from sk_han.inspection._results.label_audit import ENOUGH_RIGHT, LabelAudit
 
-# The most confident documents of a class show how often its label is wrong: their share and minimum
-# number. At most _PRIOR documents with the rates of all classes are added to their counts.
+# Rates of wrong labels are estimated from the most confident predictions of each class: this share
+# of them, and at least so many. At most _PRIOR pseudo-counts with the common rates are added.
 _SHARE, _AT_LEAST, _PRIOR = 0.1, 10, 100
-_HIGHEST = 0.99  # no estimate makes a label certainly wrong
+# No label is certainly wrong.
+_HIGHEST = 0.99
 _TINY = 1e-300
-# Probabilities in a block, and the minimum number of documents to fit the temperature.
+# The number of probabilities in a block, which bounds memory, and the least number of documents
+# from which the temperature is estimated.
 _AT_ONCE, _OF_POWER = 1 << 20, 1_000
-# With several labels per document, less doubtful labels are not listed: most labels are.
+# With several labels per document, labels with smaller doubts, which are most of them, are not
+# listed.
 _LEAST_DOUBT = 0.01
 
 
 class Doubts(NamedTuple):
-    """Estimates for D labels."""
+    """Estimates for D labels, and the order in which they are listed."""
 
-    chances: NDArray[np.float64]  # (D,), probability that the label is wrong
+    chances: NDArray[np.float64]  # (D,), the probability that the label is wrong
     others: NDArray[np.int64]  # (D,), the most probable other class
-    order: NDArray[np.int64]  # (D,), the most doubtful first, or the farthest
+    order: NDArray[np.int64]  # (D,), by decreasing doubt or, for ordered classes, distance
 
 
 def label_doubts(
     probabilities: NDArray[np.float64], labels: NDArray[np.int64], *, ordered: bool = False
 ) -> Doubts:
-    """Estimate the probability that each label is wrong; probabilities are (D, K), K at least 2.
+    """Estimate the probability that each label is wrong, from probabilities (D, K), K at least 2.
 
-    Labels are modelled as drawn with ``rates[k, j]``, the probability that a document of class k is
-    labelled j: the share labelled j of the documents most confidently predicted as k, as in
-    confident learning (Northcutt, Jiang and Chuang, 2021). Labels are ranked by the odds (Bayes'
-    rule) that another class is the true one. The odds are calibrated by simulation: labels are
-    drawn again for the classes that documents probably have, with known errors, which gives the
-    share of wrong labels at each rank; it must fall along the ranking. The total follows from the
-    rates. Drawn labels that are more likely wrong than right are not used for given labels that are
-    more likely right.
+    A document of class k is labelled j with probability ``rates[k, j]``. As in confident learning
+    (Northcutt, Jiang and Chuang, 2021), this is the share labelled j among the documents that are
+    most confidently predicted as k. The steps are:
 
-    Labels of `ordered` classes are ranked by the number of steps to the true class that is expected
-    by the same rule.
+    1. Labels are ranked by the log-odds ``log(sum_{k != j} p_k r_kj) - log(p_j r_jj)`` that another
+       class is the true one (Bayes' rule).
+    2. The odds are calibrated by simulation. For the probable true classes of each document, each
+       label j has a probability to be drawn and wrong, and its odds have a place in the ranking of
+       step 1. The sums of these probabilities at each place are the expected shares of wrong
+       labels, which isotonic regression makes monotone.
+    3. The shares are scaled so that they sum to the number of wrong labels that the rates imply.
+
+    In step 2, drawn labels with odds above 1 take places among the labels with such odds only.
+
+    Labels of `ordered` classes are ranked by the expected number of steps to the true class.
     """
     n, k = probabilities.shape
-    p = _tempered(probabilities, labels)
+    p = _temper(probabilities, labels)
     rates = _rates(p, labels)
     other_rates = rates * (1 - np.eye(k))
     size = max(1, _AT_ONCE // k)
     blocks = [slice(start, start + size) for start in range(0, n, size)]
 
     def odds(rows: slice) -> NDArray[np.float64]:
-        """Return the log-odds that another class is true, for each label, (D, K) of a block."""
+        """Return, for each possible label, the log-odds that another class is true, (rows, K)."""
         own, all_meant = p[rows] * np.diag(rates), p[rows] @ rates
         log_others: NDArray[np.float64] = np.log(np.maximum(all_meant - own, _TINY))
         return log_others - np.log(np.maximum(own, _TINY))
@@ -91,17 +98,18 @@ def label_doubts(
     of_labels = [
         np.take_along_axis(odds(rows), labels[rows, np.newaxis], axis=1) for rows in blocks
     ]
-    given = np.concatenate(of_labels)[:, 0]
-    order = np.argsort(-given, kind="stable")
+    own_odds = np.concatenate(of_labels)[:, 0]
+    order = np.argsort(-own_odds, kind="stable")
 
-    n_doubtful, n_drawn, wrong = np.count_nonzero(given > 0), 0.0, np.zeros(n)
+    n_doubtful, n_drawn, wrong = np.count_nonzero(own_odds > 0), 0.0, np.zeros(n)
     others, steps = np.empty(n, dtype=np.int64), np.empty(n)
     for rows in blocks:
         meant = p[rows] * rates[:, labels[rows]].T
         meant /= np.maximum(meant.sum(axis=1, keepdims=True), _TINY)
-        weights = meant @ other_rates  # chance that each label is drawn and wrong
+        # These are the probabilities that each label is drawn and wrong.
+        weights = meant @ other_rates
         drawn = odds(rows)
-        places = np.searchsorted(-given[order], -drawn, side="right")
+        places = np.searchsorted(-own_odds[order], -drawn, side="right")
         places = np.minimum(places, np.where(drawn > 0, n_doubtful, n) - 1)
         has_place = places >= 0
         wrong += np.bincount(places[has_place], weights[has_place], n)
@@ -122,7 +130,7 @@ def label_doubts(
 def suspected_labels(
     probabilities: NDArray[np.float64], labels: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return documents whose label is more likely wrong than right, the most doubtful first."""
+    """Return the rows of labels that are more likely wrong than right, by decreasing doubt."""
     if len(np.unique(labels)) < 2:
         return np.empty(0, dtype=np.int64)
     doubts = label_doubts(probabilities, labels)
@@ -130,33 +138,37 @@ def suspected_labels(
 
 
 def may_be_chance(is_right: NDArray[np.bool_], labels: NDArray[Any]) -> bool:
-    """Return whether predictions are within two standard errors of the most frequent label."""
+    """Return whether predictions are not significantly better than the most frequent label.
+
+    The difference in accuracy is then at most two standard errors.
+    """
     values, counts = np.unique(labels, return_counts=True)
     gained = is_right.astype(np.int64) - (labels == values[counts.argmax()])
     return bool(gained.sum() <= 2 * np.sqrt(np.abs(gained).sum()))
 
 
-def _tempered(p: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Calibrate probabilities (D, K) on the labels by temperature scaling."""
+def _temper(p: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Calibrate probabilities, (D, K), on the labels by temperature scaling."""
     log_p = np.log(np.maximum(p, 1e-12))
-    n = max(_OF_POWER, _AT_ONCE // p.shape[1])  # enough documents to estimate one number
-    some = np.random.RandomState(0).permutation(len(p))[:n] if len(p) > n else np.arange(len(p))
-    log_p_of_some, place = log_p[some], (np.arange(len(some)), labels[some])
+    # A sample is enough to estimate a single number.
+    n = max(_OF_POWER, _AT_ONCE // p.shape[1])
+    sample = np.random.RandomState(0).permutation(len(p))[:n] if len(p) > n else np.arange(len(p))
+    sampled_log_p, place = log_p[sample], (np.arange(len(sample)), labels[sample])
 
     def loss(log_power: float) -> float:
-        z = np.exp(log_power) * log_p_of_some
+        z = np.exp(log_power) * sampled_log_p
         z -= z.max(axis=1, keepdims=True)
         return float(np.log(np.exp(z).sum(axis=1)).sum() - z[place].sum())
 
     log_p *= np.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x)
     log_p -= log_p.max(axis=1, keepdims=True)
-    tempered: NDArray[np.float64] = np.exp(log_p, out=log_p)
-    tempered /= tempered.sum(axis=1, keepdims=True)
-    return tempered
+    result: NDArray[np.float64] = np.exp(log_p, out=log_p)
+    result /= result.sum(axis=1, keepdims=True)
+    return result
 
 
 def _rates(p: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the probability that a document of each class gets each label, (K, K)."""
+    """Estimate the probability that a document of each class gets each label, (K, K)."""
     n, k = p.shape
     counts, predicted, confidence = np.zeros((k, k)), p.argmax(axis=1), p.max(axis=1)
     for number in range(k):
@@ -175,11 +187,11 @@ def _rates(p: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.floa
 
 
 def _weight(counts: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
-    """Return the weight of the overall rates, in documents, relative to the counts of each class.
+    """Return the number of pseudo-counts with the common rates to add to the counts of each class.
 
-    It maximizes the likelihood of the counts if the rates of classes have a Dirichlet distribution
-    around the overall rates. The likelihood is multiplied by the square root of the weight, so that
-    few counts do not give a small weight.
+    It maximizes the likelihood of the counts under a Dirichlet prior around the common rates
+    (empirical Bayes). The likelihood is multiplied by the square root of the weight, so that few
+    counts do not result in a small weight.
     """
     at, n = counts > 0, counts.sum(axis=1)
 
@@ -194,9 +206,9 @@ def _weight(counts: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
 
 
 def _frequencies(rates: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the class frequencies that explain the label frequencies by the rates, (K,)."""
-    given = np.bincount(labels, minlength=len(rates)) / len(labels)
-    meant = np.maximum(np.linalg.lstsq(rates.T, given, rcond=None)[0], 0)
+    """Estimate the frequencies of the true classes from those of the labels and the rates, (K,)."""
+    label_frequencies = np.bincount(labels, minlength=len(rates)) / len(labels)
+    meant = np.maximum(np.linalg.lstsq(rates.T, label_frequencies, rcond=None)[0], 0)
     frequencies: NDArray[np.float64] = meant / meant.sum()
     return frequencies
 
@@ -217,29 +229,29 @@ def audit_labels(
     Parameters
     ----------
     estimator : HANClassifier, Pipeline, or another classifier with ``predict_proba``
-        Clones of it are fitted, or of the best estimator of a fitted search. It need not be fitted
-        itself.
+        Clones of the estimator, or of the best estimator of a fitted search, are fitted. The
+        estimator need not be fitted itself.
     X : n_documents raw texts, DocumentArray, or other input of the estimator's ``fit``
     y : array-like of n_documents labels, or indicator of shape (n_documents, n_labels)
     groups : array-like of shape (n_documents,), default=None
-        Documents of one group, for example by one author, stay in one fold. By default, texts with
-        the same words form a group.
+        The group of each document, for example its author. Documents of a group stay in one fold.
+        By default, texts with the same words form a group.
     params : mapping, default=None
         Further arguments of the estimator's ``fit``, such as ``X_unlabelled``. Each fold gets its
         own part of ``sample_weight`` and ``groups`` (also as ``step__groups``).
     n_explained : int, default=20
         Number of the most doubtful labels to explain (why the suggested class and not the given
-        one), if `explain` takes the estimator.
+        class?), if `explain` takes the estimator.
     ids : sequence of length n_documents, default=None
-        Ids by which the page and tables name documents, in place of their rows; by default an index
-        of pandas that is not 0, 1, 2, ...
+        Ids that name documents on the page and in tables, instead of their rows; by default an
+        index of pandas that is not 0, 1, 2, ...
     verbose : int, default=0
-        1 shows which fold is fitted. The estimator's own `verbose` holds for each fit.
+        1 shows which fold is fitted. The estimator's own `verbose` applies to each fit.
 
     Returns
     -------
     LabelAudit
-        All labels, the most doubtful first. ``to_html(path)`` writes a page, and ``to_csv(path)`` a
+        All labels, by decreasing doubt. ``to_html(path)`` writes a page, and ``to_csv(path)`` a
         table with a column for decisions.
 
     Raises
@@ -258,15 +270,14 @@ def audit_labels(
     Five clones are fitted, each to four fifths of the documents, and predict the others; with few
     or large groups there may be fewer folds. The only document of a class cannot be judged.
 
-    The doubt of a label is the probability, by Bayes' rule, that another class is the true one,
-    with rates of wrong labels estimated from the most confident predictions (Northcutt, Jiang and
+    The doubt of a label is the probability, by Bayes' rule, that another class is the true one.
+    Rates of wrong labels are estimated from the most confident predictions (Northcutt, Jiang and
     Chuang, 2021). The sum of the first 100 doubts is the expected number of wrong labels among
-    them. This assumes that the most confident predictions are right: models that learn little doubt
-    more labels than are wrong, so where they agree with fewer than 80 % of the labels, pages rank
-    labels and show no doubts. If most errors are of one kind, such as missing labels, doubts are
-    too low. With several labels per document, each is judged on its own, and doubts below 0.01 are
-    not listed. Labels of ordered classes are ranked by the expected number of steps to the true
-    class: labels that are far off come first.
+    them. This assumes that the most confident predictions are right. Weak models doubt more labels
+    than are wrong, so if they agree with fewer than 80 % of the labels, pages rank labels without
+    showing doubts. If most errors are of one kind, such as missing labels, doubts are too low. With
+    several labels per document, each label is judged by itself, and doubts below 0.01 are not
+    listed. Labels of ordered classes are ranked by the expected number of steps to the true class.
 
     References
     ----------
@@ -304,7 +315,8 @@ def audit_labels(
         value is True for key, value in options.items() if key.split("__")[-1] == "ordered"
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the audit has notes on it
+        # The notes of the audit report the same facts.
+        warnings.simplefilter("ignore", UserWarning)
         target, labels = fit_target(y, n, ordered=ordered)
     if target.has_one_label and len(target.names) < 2:
         raise ValueError(
@@ -320,30 +332,33 @@ def audit_labels(
         texts is None
         and column is None
         and _reads_texts(estimator)
-        and any(isinstance(each, str) for each in X)
+        and any(isinstance(document, str) for document in X)
     ):
-        check_texts(X)  # a fold would name the row of a missing text within the fold
+        # An error about a missing text would otherwise name its row within a fold.
+        check_texts(X)
     keys = [] if texts is None else list(map(text_key, texts))
     same = [group for group in duplicate_groups(keys) if (labels[group] != labels[group[0]]).any()]
     numbers = _groups(groups, keys, target.codes(labels))
     for name, value in params.items():
         is_text = name.rpartition("__")[2] == "X_unlabelled" and value is not None
         if is_text and not hasattr(value, "__len__"):
-            params[name] = list(value)  # every fold reads it
+            # Every fold reads the texts again.
+            params[name] = list(value)
 
-    # A fold has the mix of the others, and not that of the documents to come.
-    # Parameters called priors without one called ordered are those of other estimators.
+    # Held-out documents have the class frequencies of the training, so clones are fitted without
+    # priors. Only estimators of sk_han have both a parameter `priors` and a parameter `ordered`.
     prefixes = [key.removesuffix("ordered") for key in options if key.split("__")[-1] == "ordered"]
     no_priors = {f"{prefix}priors": None for prefix in prefixes if f"{prefix}priors" in options}
 
-    def fitted(rows: NDArray[np.int64]) -> Any:
+    def fit_fold(rows: NDArray[np.int64]) -> Any:
         own = {name: take_rows(params[name], rows) for name in per_document}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on what is missing in a part of the documents
+            # Warnings may be due to what is missing in a part of the documents.
+            warnings.simplefilter("ignore")
             model = clone(estimator).set_params(**no_priors)
             return model.fit(take_rows(X, rows), take_rows(y, rows), **params | own)
 
-    held_out = _cross_predict(fitted, X, target, labels, numbers, counts, Stages(verbose))
+    held_out = _cross_predict(fit_fold, X, target, labels, numbers, counts, Stages(verbose))
     judged = np.flatnonzero(held_out.known.any(axis=1))
     if not len(judged):
         raise ValueError(
@@ -351,10 +366,10 @@ def audit_labels(
             "with that class, so a model fitted to the others does not know the class."
         )
     if target.has_one_label:
-        entries = _doubts_of_classes(held_out, labels, judged, target)
+        entries = _class_doubts(held_out, labels, judged, target)
     else:
-        entries = _doubts_of_each(held_out, labels)
-    explanations, note = _explained(held_out, X, target, entries, int(n_explained))
+        entries = _multilabel_doubts(held_out, labels)
+    explanations, note = _explain_first(held_out, X, target, entries, int(n_explained))
     return LabelAudit(
         **entries,
         labels=tuple(target.names.tolist()),
@@ -369,7 +384,7 @@ def audit_labels(
 
 
 def _agreement(held_out: _HeldOut, labels: NDArray[Any], target: Target) -> float:
-    """Return the share of judged labels that are predicted; with several labels, of each label."""
+    """Return the share of judged labels that the models predict."""
     same = target.decide_by_proba(held_out.probabilities) == labels
     return float(same[held_out.known[:, 0] if target.has_one_label else held_out.known].mean())
 
@@ -379,12 +394,12 @@ def _notes(
 ) -> list[str]:
     """Return notes on how reliable the models are; `doubted` are positions of doubtful labels."""
     is_judged = held_out.known.any(axis=1)
-    p, given = held_out.probabilities[is_judged], labels[is_judged]
-    is_right = target.decide_by_proba(p) == given
+    p, judged = held_out.probabilities[is_judged], labels[is_judged]
+    is_right = target.decide_by_proba(p) == judged
     share = is_right.reshape(len(p), -1).all(axis=1).mean()
     what = "the labels" if target.has_one_label else "the sets of labels"
     notes = [f"The cross-validated models agree with {percent(share)} of {what}."]
-    if target.has_one_label and may_be_chance(is_right, given):
+    if target.has_one_label and may_be_chance(is_right, judged):
         notes[0] += (
             " They may be no better than always predicting the most frequent class, so they cannot "
             "find wrong labels: ignore the doubts."
@@ -401,11 +416,11 @@ def _notes(
             f"of their class: {counted(n)}."
         )
     if not target.has_one_label:
-        known, names = held_out.known[is_judged], target.names.tolist()
+        can_judge, names = held_out.known[is_judged], target.names.tolist()
         weak = [
             names[i]
             for i in doubted
-            if may_be_chance(is_right[known[:, i], i], given[known[:, i], i])
+            if may_be_chance(is_right[can_judge[:, i], i], judged[can_judge[:, i], i])
         ]
         if weak:
             notes.append(
@@ -422,7 +437,7 @@ def _notes(
 
 
 class _HeldOut(NamedTuple):
-    """Predictions of documents by models that were not fitted to them."""
+    """Cross-validated predictions, and the models that made them."""
 
     probabilities: NDArray[np.float64]  # (D, K)
     known: NDArray[np.bool_]  # whether the model can judge, (D, 1); with several labels (D, K)
@@ -431,7 +446,7 @@ class _HeldOut(NamedTuple):
 
 
 def _cross_predict(
-    fitted: Callable[[NDArray[np.int64]], Any],
+    fit_fold: Callable[[NDArray[np.int64]], Any],
     X: Any,
     target: Target,
     labels: NDArray[Any],
@@ -439,10 +454,10 @@ def _cross_predict(
     counts: NDArray[np.bool_],
     stages: Stages,
 ) -> _HeldOut:
-    """Predict each document by a model fitted to others; `counts` marks those with a weight."""
+    """Predict each document by a model fitted to others; `counts` marks documents with weight."""
     n = len(labels)
     probabilities, fold, everything = np.zeros((n, target.n_scores)), np.zeros(n, int), np.arange(n)
-    known = np.zeros((n, 1 if target.has_one_label else target.n_scores), dtype=bool)
+    can_judge = np.zeros((n, 1 if target.has_one_label else target.n_scores), dtype=bool)
     models: list[Any] = []
     folds = list(folds_of(target.strata(labels), groups))
     for number, rows in enumerate(folds, start=1):
@@ -451,11 +466,12 @@ def _cross_predict(
         others = np.setdiff1d(everything, rows)
         learnt = labels[others][counts[others]]
         if not target.has_one_label and not learnt.any():
-            continue  # there is nothing to learn
+            continue
         with stages(f"fold {number} of {len(folds)}"):
-            model = fitted(others)
+            model = fit_fold(others)
         columns = np.arange(target.n_scores)
-        if target.has_one_label:  # a model may know some of the classes
+        # The documents of the other folds may lack some classes.
+        if target.has_one_label:
             columns = target.encode(model.classes_, len(model.classes_))
         p = probability_array(model, take_rows(X, rows))
         if p.shape != (len(rows), len(columns)):
@@ -471,16 +487,16 @@ def _cross_predict(
             )
         probabilities[rows[:, np.newaxis], columns] = p
         if target.has_one_label:
-            known[rows, 0] = np.isin(labels[rows], learnt)
+            can_judge[rows, 0] = np.isin(labels[rows], learnt)
         else:
-            known[rows] = learnt.any(axis=0) & ~learnt.all(axis=0)
+            can_judge[rows] = learnt.any(axis=0) & ~learnt.all(axis=0)
         fold[rows] = len(models)
         models.append(model)
-    return _HeldOut(probabilities, known, fold, models)
+    return _HeldOut(probabilities, can_judge, fold, models)
 
 
 def _per_document(params: dict[str, Any], n: int) -> tuple[set[str], NDArray[np.bool_]]:
-    """Return the names of fit arguments with a value for each document, and which have a weight."""
+    """Return the fit arguments that have a value per document, and which documents have weight."""
     names, counts = set(), np.ones(n, dtype=bool)
     for name, value in params.items():
         what = name.rpartition("__")[2]
@@ -500,19 +516,19 @@ def _per_document(params: dict[str, Any], n: int) -> tuple[set[str], NDArray[np.
     return names, counts
 
 
-def _doubts_of_classes(
+def _class_doubts(
     held_out: _HeldOut, labels: NDArray[np.int64], judged: NDArray[np.int64], target: Target
 ) -> dict[str, Any]:
-    """Doubt the class of each document that can be judged; the most doubtful first."""
-    given = labels[judged]
-    if (given == given[0]).all():
+    """Return the entries of an audit for the classes of all documents that can be judged."""
+    judged_labels = labels[judged]
+    if (judged_labels == judged_labels[0]).all():
         raise ValueError(
             "All documents that can be judged are of the class "
-            f"{target.names.tolist()[given[0]]!r}, so no other class can be suggested. Every other "
-            "class has a single document or group, or no document of a weight above 0."
+            f"{target.names.tolist()[judged_labels[0]]!r}, so no other class can be suggested. "
+            "Every other class has a single document or group, or no document of a weight above 0."
         )
     ordered = isinstance(target, OrderedClasses)
-    doubts = label_doubts(held_out.probabilities[judged], given, ordered=ordered)
+    doubts = label_doubts(held_out.probabilities[judged], judged_labels, ordered=ordered)
     rows = judged[doubts.order]
     return {
         "documents": rows,
@@ -522,8 +538,8 @@ def _doubts_of_classes(
     }
 
 
-def _doubts_of_each(held_out: _HeldOut, t: NDArray[Any]) -> dict[str, Any]:
-    """Judge each label (D, L) on its own, given or missing; the most doubtful first."""
+def _multilabel_doubts(held_out: _HeldOut, t: NDArray[Any]) -> dict[str, Any]:
+    """Return the entries of an audit for each label, (D, L), that a document has or lacks."""
     columns: list[tuple[NDArray[Any], ...]] = []
     for number in range(t.shape[1]):
         judged = np.flatnonzero(held_out.known[:, number])
@@ -535,46 +551,48 @@ def _doubts_of_each(held_out: _HeldOut, t: NDArray[Any]) -> dict[str, Any]:
             columns.append((judged[rows], number_of, has[rows] == 1, chances[rows]))
     if not columns:
         columns = [(np.empty(0, int), np.empty(0, int), np.empty(0, bool), np.empty(0))]
-    documents, given, marked, doubts = map(np.concatenate, zip(*columns, strict=True))
+    documents, numbers, marked, doubts = map(np.concatenate, zip(*columns, strict=True))
     order = np.argsort(-doubts, kind="stable")
     return {
         "documents": documents[order],
-        "given": given[order],
+        "given": numbers[order],
         "suggested": np.full(len(order), -1),
         "marked": marked[order],
         "doubts": doubts[order],
     }
 
 
-def _explained(
+def _explain_first(
     held_out: _HeldOut, X: Any, target: Target, entries: dict[str, Any], n: int
 ) -> tuple[ExplanationList, list[str]]:
-    """Explain the first labels, each with the model that was not fitted to it."""
+    """Explain the n most doubtful labels, each with the model that was not fitted to it."""
     explanations: list[DocumentExplanation] = []
     names = target.names
-    rows, given, other = (entries[name][:n] for name in ("documents", "given", "suggested"))
+    firsts = [entries[name][:n] for name in ("documents", "given", "suggested")]
     try:
-        for row, label, rather in zip(rows, given, other, strict=True):
+        for row, label, suggested in zip(*firsts, strict=True):
             classes = {"target": names[label]}
             if isinstance(target, OneOfClasses):
-                classes = {"target": names[rather], "against": names[label]}
+                classes = {"target": names[suggested], "against": names[label]}
             model = held_out.models[held_out.fold[row]]
             explanations += explain(model, take_rows(X, np.array([row])), **classes)
-    except (TypeError, ValueError) as error:  # another classifier, or one without words
+    # `explain` refuses classifiers of other packages.
+    except (TypeError, ValueError) as error:
         return ExplanationList(), [f"Doubts are not explained. {error}"]
     return ExplanationList(explanations), []
 
 
 def _reads_texts(estimator: Any) -> bool:
-    """Return whether the first step takes texts as they are, so that none may be missing."""
-    while hasattr(estimator, "estimator"):  # of a search, a calibration
+    """Return whether the first step of an estimator takes raw texts, none of them missing."""
+    # Searches and calibrations wrap an estimator.
+    while hasattr(estimator, "estimator"):
         estimator = estimator.estimator
     first = estimator.steps[0][1] if isinstance(estimator, Pipeline) else estimator
     return bool(get_tags(first).input_tags.string)
 
 
 def _groups(groups: Any, keys: list[str], codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Return the number of each document's group, by label; None if each is its own group."""
+    """Encode the group of each document, split by label, or return None without any groups."""
     why = "an audit needs several"
     if groups is not None:
         return groups_by_label(check_several_groups(groups, len(codes), why), codes)

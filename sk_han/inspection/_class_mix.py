@@ -1,4 +1,4 @@
-"""The mix of classes among the documents to come: `with_priors` and `estimate_priors`."""
+"""Class priors of the documents to predict: `with_priors` and `estimate_priors`."""
 
 from __future__ import annotations
 
@@ -21,34 +21,39 @@ from sk_han._utils.containers import Floats, listed
 from sk_han._utils.messages import counted
 from sk_han.inspection._estimators import explained_model, inner_model, refuse_number
 
-# Chosen on training folds of six corpora with 1,000 labels (benchmarks/class_mix.py).
-_LEVEL = 0.02  # of the test whether the mix has moved
-_FEWEST = 100  # documents of a batch
-_ASSUMED = 100  # held-out documents, where there are none
-_STEPS, _CLOSE = 500, 1e-6  # of expectation maximization
-_FLOOR = 1e-6  # variance of a mean probability: smaller differences than 0.001 mean nothing
+# The level of the test for a prior shift, chosen on training folds of six corpora with 1,000 labels
+# (benchmarks/class_mix.py).
+_LEVEL = 0.02
+# The fewest documents of a batch whose mix is estimated.
+_FEWEST = 100
+# The number of held-out documents that is assumed if there are none.
+_ASSUMED = 100
+# Expectation maximization ends after so many steps, or once no share changes by more than this.
+_STEPS, _CLOSE = 500, 1e-6
+# This variance is added to that of a mean probability, since differences below 0.001 mean nothing.
+_FLOOR = 1e-6
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class MixEstimate(Result):
-    """The mix of classes of a batch of documents, estimated from their probabilities.
+    """Class shares of a batch of documents, estimated from their probabilities.
 
-    `estimate_priors` returns it.
+    It is the result of `estimate_priors`.
 
     Parameters
     ----------
     labels : tuple
-        The classes, or several labels.
+        The classes or labels.
     training : ndarray of shape (n_labels,)
-        Their shares among the training documents, as weighted.
+        Weighted shares of the labels among the training documents.
     shares, lower, upper : ndarray of shape (n_labels,)
-        Their estimated shares, and the ends of 95 % intervals.
+        Estimated shares, and the ends of their 95 % intervals.
     p_values : ndarray of shape (n_labels,)
-        How likely so large a difference is by chance, if the mix is that of the training. Classes
-        that exclude each other have one; several labels are corrected for their number.
+        The p-value of the difference from the training shares. Classes that exclude each other have
+        a common one; those of several labels are corrected for their number.
     n_documents : int
     fewest : int
-        Number of documents from which on the mix is estimated.
+        Least number of documents for an estimate.
     """
 
     labels: tuple[Any, ...]
@@ -62,18 +67,18 @@ class MixEstimate(Result):
 
     @property
     def moved(self) -> bool:
-        """Whether the mix, or the share of one of several labels, differs beyond chance."""
+        """Whether class shares, or the share of one of several labels, changed significantly."""
         return self.priors is not None
 
     @property
     def priors(self) -> dict[Any, float] | None:
-        """The shares for `with_priors`; None where the model is better left as it is."""
+        """The argument for `with_priors`; None if there is no significant change."""
         rows = np.flatnonzero(self.p_values < _LEVEL).tolist()
         return {self.labels[i]: float(self.shares[i]) for i in rows} or None
 
     @property
     def text(self) -> str:
-        """What was found, in one sentence."""
+        """The result in one sentence."""
         n, rows = counted(self.n_documents), np.flatnonzero(self.p_values < _LEVEL)
         if self.n_documents < self.fewest:
             return f"{n} are too few to estimate the mix of classes, which takes {self.fewest:,}."
@@ -96,35 +101,38 @@ class MixEstimate(Result):
 
 
 def with_priors(model: Any, priors: Mapping[Any, float] | None) -> Any:
-    """Return a copy of a fitted model for documents of another mix of classes.
+    """Return a copy of a fitted model for documents with other class priors.
 
-    A classifier learns how frequent each class is. Where the classes have other shares and look as
-    before (label shift), probabilities of a calibrated model are corrected by the ratio of the
-    shares [1]_: a constant is added to the logits. Predictions, explanations, thresholds, files and
-    the service follow. The weights are shared, and the model itself stays as it is.
+    A classifier learns how frequent each class is. If classes have other frequencies but look the
+    same (prior shift, or label shift), the probabilities of a calibrated model are corrected by the
+    ratio of the shares [1]_: a constant is added to the logits. Predictions, explanations,
+    thresholds, files and the service follow. The copy shares the weights of the model, which does
+    not change.
 
     Parameters
     ----------
     model : HANClassifier, Scorer, Pipeline that ends in one, or search
-        Fitted. Of a search or a FrozenEstimator, the model inside is copied.
+        A fitted model. Of a search or a FrozenEstimator, the model inside is copied.
     priors : dict of class to share, or None
-        As the parameter `priors` of `HANClassifier`, which the copy gets. None undoes.
+        See the parameter `priors` of `HANClassifier`, which the copy gets. None restores the
+        training priors.
 
     Returns
     -------
-    model of the same type as the model, or as the one inside of it
+    object
+        A model of the same type as `model`, or as the model inside it.
 
     Raises
     ------
     TypeError
-        If it is another model.
+        If `model` is another estimator.
     ValueError
-        If a class is unknown or lacking, shares do not sum to 1, or the model was fitted by
-        `partial_fit` and does not know the mix of all its documents.
+        If a class is unknown or lacking, if shares do not sum to 1, or if the model was fitted by
+        `partial_fit` and so has no training priors.
 
     See Also
     --------
-    estimate_priors : Estimate the shares from documents without labels.
+    estimate_priors : Estimate priors from documents without labels.
 
     References
     ----------
@@ -145,8 +153,9 @@ def with_priors(model: Any, priors: Mapping[Any, float] | None) -> Any:
     explained_model(model, "with_priors")
     refuse_number(model, "with_priors")
     wanted: Any = priors
+    # A Series of pandas has keys, too.
     if hasattr(wanted, "keys"):
-        wanted = dict(wanted)  # of a pandas Series, too
+        wanted = dict(wanted)
     return _with_priors(model, wanted)
 
 
@@ -154,24 +163,24 @@ def _with_priors(model: Any, priors: Any) -> Any:
     model = inner_model(model)
     if hasattr(model, "steps"):
         *steps, (name, last) = model.steps
-        return _copied(model, steps=[*steps, (name, _with_priors(last, priors))])
-    changed = _copied(model, model_=model.model_.with_priors(priors))
+        return _copy_with(model, steps=[*steps, (name, _with_priors(last, priors))])
+    changed = _copy_with(model, model_=model.model_.with_priors(priors))
     if hasattr(model, "get_params"):
         changed.priors = priors
     return changed
 
 
 def estimate_priors(model: Any, X: Any) -> MixEstimate:
-    """Estimate the mix of classes of documents without labels.
+    """Estimate the class priors of documents without labels.
 
-    The shares are those that make the probabilities of all documents most likely (expectation
-    maximization [1]_ with a Dirichlet prior around the shares of the training labels), if the mix
-    differs from that of held-out documents beyond chance (a level of 2 %).
+    If the mean probabilities differ significantly from those of held-out documents (at a level of
+    2 %), the shares are estimated by maximum likelihood: expectation maximization [1]_ with a
+    Dirichlet prior around the training shares.
 
     Parameters
     ----------
     model : HANClassifier, Scorer, Pipeline that ends in one, or search
-        Fitted.
+        A fitted model.
     X : as for ``predict``
         At least 100 documents, and five for each class, drawn like those to predict. Blank texts
         do not count.
@@ -179,17 +188,17 @@ def estimate_priors(model: Any, X: Any) -> MixEstimate:
     Returns
     -------
     MixEstimate
-        Its `text` says what was found, and `priors` goes to `with_priors`.
+        Its `text` summarizes the result, and `priors` is the argument for `with_priors`.
 
     Raises
     ------
     TypeError, ValueError
-        As `with_priors`.
+        See `with_priors`.
 
     Notes
     -----
-    It holds where classes look as before and have other shares. New kinds of documents, for which
-    there is `report`, look like another mix, too.
+    The estimate assumes prior shift: classes have other frequencies but look the same. New kinds of
+    documents, which `sk_han.drift` detects, may be mistaken for a prior shift.
 
     References
     ----------
@@ -213,7 +222,7 @@ def estimate_priors(model: Any, X: Any) -> MixEstimate:
 
 
 def compared_documents(model: Any, X: Any, by: str) -> tuple[DocumentArray, Floats, FittedModel]:
-    """Return the documents with words, their probabilities without priors, and the fitted model."""
+    """Return the non-blank documents, their probabilities without priors, and the fitted model."""
     explained = explained_model(model, by)
     explained = replace(explained, fitted=explained.fitted.with_priors(None))
     for step in explained.steps:
@@ -225,15 +234,18 @@ def compared_documents(model: Any, X: Any, by: str) -> tuple[DocumentArray, Floa
     return documents, explained.predict_proba(documents), explained.fitted
 
 
-def _copied(holder: Any, **attributes: Any) -> Any:
-    """Return a shallow copy, with these attributes; `copy.copy` goes through the stored state."""
-    copied = object.__new__(type(holder))
-    vars(copied).update(vars(holder) | attributes)
-    return copied
+def _copy_with(holder: Any, **attributes: Any) -> Any:
+    """Return a shallow copy with some attributes replaced.
+
+    `copy.copy` would serialize and restore the fitted state.
+    """
+    result = object.__new__(type(holder))
+    vars(result).update(vars(holder) | attributes)
+    return result
 
 
 def estimated_mix(p: Floats, reference: Reference, target: Target) -> MixEstimate:
-    """Estimate the shares of the classes or labels of a batch from its probabilities (D, K)."""
+    """Estimate the shares of classes or labels from the probabilities of a batch, (D, K)."""
     mixes, one_label = class_mixes(reference, target), target.has_one_label
     columns = [p] if one_label else [np.stack([q, 1 - q], axis=1) for q in p.T]
     fewest = max(_FEWEST, PER_CLASS * len(mixes[0].shares))
@@ -241,10 +253,11 @@ def estimated_mix(p: Floats, reference: Reference, target: Target) -> MixEstimat
     p_values = np.ones(target.n_scores)
     if len(p) >= fewest and target.n_scores > 1:
         chance = np.array([*map(moved_by_chance, columns, mixes)]) * len(mixes)  # Bonferroni
-        estimates = np.array([*map(_shares_of, columns, mixes)])
+        estimates = np.array([*map(_estimate_shares, columns, mixes)])
         shares, errors = estimates[0] if one_label else estimates[:, :, 0].T
         p_values = np.broadcast_to(chance, p_values.shape).clip(0, 1)
-        if not one_label:  # a label that nearly all documents have tells nothing of its own share
+        # Labels without a significant change keep the shares of the training.
+        if not one_label:
             still = p_values >= _LEVEL
             shares = np.where(still, implied_shares(reference, target), shares)
             errors = np.where(still, p.std(axis=0) / math.sqrt(len(p)), errors)
@@ -254,10 +267,11 @@ def estimated_mix(p: Floats, reference: Reference, target: Target) -> MixEstimat
 
 
 def moved_by_chance(p: Floats, reference: Reference) -> float:
-    """Return the p-value of the mean probabilities (D, K) of a batch, by those of held-out ones.
+    """Test whether mean probabilities, (D, K), differ from those on held-out documents.
 
-    The test is Hotelling's, with the covariance of the batch and Paulson's approximation of F: the
-    probabilities are not taken to be right, only to be as wrong as on held-out documents.
+    Return the p-value of Hotelling's test, with the covariance of the batch and Paulson's
+    approximation of the F distribution. The probabilities need not be right, only as wrong as on
+    held-out documents.
     """
     n, k = len(p), p.shape[1] - 1
     away = (p.mean(axis=0) - reference.predicted)[:-1]
@@ -268,11 +282,12 @@ def moved_by_chance(p: Floats, reference: Reference) -> float:
     return math.erfc(((1 - b) * root - (1 - a)) / math.sqrt(2 * (b * root**2 + a))) / 2
 
 
-def _shares_of(p: Floats, reference: Reference) -> tuple[Floats, Floats]:
-    """Return the most probable shares of a batch (D, K), and their standard errors, (K,) each.
+def _estimate_shares(p: Floats, reference: Reference) -> tuple[Floats, Floats]:
+    """Estimate class shares from probabilities, (D, K), and their standard errors, (K,) each.
 
-    By expectation maximization (Saerens et al., 2002) with a Dirichlet prior around the training
-    shares. Errors follow from the information of the batch, and from that of the held-out ones.
+    The shares are the posterior mode by expectation maximization (Saerens et al., 2002), with a
+    Dirichlet prior around the training shares. The errors follow from the Fisher information of the
+    batch and of the held-out documents.
     """
     n, implied = len(p), reference.implied
     strength = PER_CLASS * len(implied)
@@ -286,6 +301,7 @@ def _shares_of(p: Floats, reference: Reference) -> tuple[Floats, Floats]:
     slopes = ratios / (ratios @ shares)[:, np.newaxis]
     information = slopes.T @ slopes / (1 + n / (reference.n_held_out or _ASSUMED))
     inverse = np.linalg.inv(information + np.diag(strength * implied / shares**2))
-    sums = inverse.sum(axis=0)  # shares sum to 1
+    # The constraint that shares sum to 1 reduces the variances.
+    sums = inverse.sum(axis=0)
     variances = np.diag(inverse) - sums**2 / sums.sum()
     return shares, np.sqrt(variances.clip(0))

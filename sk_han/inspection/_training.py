@@ -1,4 +1,4 @@
-"""How a fit went: its summary, and the plot of its history."""
+"""Summaries of a fit, and the plot of its history."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ SCORE_MARKERS = "s^Dv<>P"
 
 
 class SummaryOfFit(Result):
-    """Base class of both summaries: display as a table of facts."""
+    """Base class of both summaries, which are rendered as tables of facts."""
 
     @property
     @abstractmethod
     def in_short(self) -> str:
-        """The main facts in one phrase: training data, accuracy, duration."""
+        """The training data, the accuracy and the duration in one phrase."""
 
     @abstractmethod
     def _facts(self) -> tuple[str, Facts]:
-        """Return the title, and (name, value) pairs."""
+        """Return the title and the facts, which are pairs of name and value."""
 
     def _blocks(self, extent: Extent, **options: Any) -> Iterable[Block]:
         title, facts = self._facts()
@@ -51,7 +51,7 @@ class FitSummary(SummaryOfFit):
     """Summary of a fit of a `HANClassifier` or `HANRegressor`; its attribute ``fit_summary_``.
 
     ``print`` shows it as text, a notebook as a table. Scores are measured on held-out documents (or
-    `X_val`), with a network and linear models that were not fitted to them. They are None without
+    `X_val`), with a network and linear models that were not fitted to them, and are None without
     such documents.
 
     Parameters
@@ -60,18 +60,18 @@ class FitSummary(SummaryOfFit):
         Number of documents with a label, including held-out ones.
     n_classes : int
     n_conflicting : int
-        Number of documents with the same words as one with another label.
+        Number of documents with the same words as a document with another label.
     n_epochs : int
         Epochs of this fit.
     kept_epoch : int or None
-        The epoch whose weights were kept, from 1; None for the last one, without scores.
+        The epoch whose weights were kept, counted from 1; None for the last epoch, without scores.
     ended : {"all epochs", "two cycles", "no improvement", "all learnt", "a callback", \
 "the time", "an interrupt", "one portion"}
         Why training ended: `max_epochs` or `n_iter_no_change` was reached, the training loss was
         almost 0 (with ``max_epochs="auto"``), a callback stopped it, such as `StopOnInterrupt`, or
-        the time of `time_limit` or `StopAfter` was over. "two cycles": all epochs, after
-        ``max_epochs="auto"`` had added a second cycle. "one portion": this was `partial_fit`, and
-        all values refer to its last portion.
+        the time of `time_limit` or `StopAfter` was over. "two cycles" means that
+        ``max_epochs="auto"`` added a second cycle, and "one portion" that this was `partial_fit`,
+        whose last portion all values refer to.
     n_scored : int
         Number of documents used for the scores.
     accuracy, loss : float or None
@@ -82,8 +82,8 @@ class FitSummary(SummaryOfFit):
     majority_accuracy : float or None
         Accuracy of always predicting the most frequent class.
     shares : mapping of str to float
-        Contribution of each part to the log-odds of these documents, as a share of the total (mean
-        absolute values); empty without scores.
+        Mean absolute contribution of each part to the log-odds of these documents, as a share of
+        the total; empty without scores.
     seconds : mapping of str to float
         Wall-clock time of each stage.
     total_seconds : float
@@ -95,28 +95,28 @@ class FitSummary(SummaryOfFit):
     macro_f1 : float or None, default=None
         Unweighted mean of the F1 of all classes or labels.
     worst_class : str or None, default=None
-        The class or label (as text) with the lowest recall, of those that occur.
+        The class or label (as text) with the lowest recall among those that occur.
     worst_recall : float or None, default=None
-        Its recall.
+        Recall of `worst_class`.
     n_worst : int or None, default=None
-        Number of documents that have it.
+        Number of documents of `worst_class`.
     columns : mapping of str to str or None, default=None
-        Of a table: the kind of each column, and its numbers of values, bins and missing cells.
+        For a table, the kind of each column, and its numbers of values, bins and missing cells.
     cuts : sequence of str or None, default=None
         What was left out to keep to `time_limit`.
     is_number : bool or None, default=None
         Whether a number is predicted. Then `n_classes` is the number of knots, and the scores are
         the following.
     r2, network_r2, linear_r2 : float or None, default=None
-        Explained share of the variance, by all parts, and by the network and the linear models
-        alone.
+        Explained share of the variance, by the whole model, the network alone, and the linear
+        models alone.
     mean_absolute_error : float or None, default=None
 
     Notes
     -----
-    Accuracy and loss are slightly optimistic, because the scale of the network (one or two numbers)
-    is fitted to the same documents. The accuracy of the network is too, because it chose the epoch.
-    Thresholds of ``threshold="f1"`` are cross-validated on them. Evaluate on documents of your own.
+    Accuracy and loss are slightly optimistic, since the scales of the parts, a few numbers, are
+    fitted to the same documents. So is the accuracy of the network, since it chose the epoch.
+    Thresholds of ``threshold="f1"`` are cross-validated on them. Evaluate on further documents.
     """
 
     n_documents: int
@@ -149,14 +149,14 @@ class FitSummary(SummaryOfFit):
 
     @property
     def accuracy_interval(self) -> tuple[float, float] | None:
-        """Ends of the 95 % interval of `accuracy` (Wilson); None without scores."""
+        """Ends of Wilson's 95 % interval of `accuracy`; None without scores."""
         if self.accuracy is None:
             return None
         return share_interval(self.accuracy * self.n_scored, self.n_scored)
 
     @property
     def in_short(self) -> str:
-        """The main facts in one phrase: documents, classes, accuracy, duration."""
+        """The documents, the classes, the accuracy and the duration in one phrase."""
         classes = counted(self.n_classes, "label" if self.several_labels else "class")
         documents = counted(self.n_documents)
         if self.ended == "one portion":
@@ -221,7 +221,7 @@ class FitSummary(SummaryOfFit):
         return title, facts
 
     def _by_class(self) -> Facts:
-        """Return macro F1 and the class with the lowest recall, with a way to raise it."""
+        """Return macro F1 and the class with the lowest recall, with advice on raising it."""
         if self.macro_f1 is None:
             return []
         facts = [("macro F1", f"{self.macro_f1:.3f}")]
@@ -244,7 +244,7 @@ class TrainingSummary(SummaryOfFit):
     Parameters
     ----------
     unit : str
-        What the samples are, such as "sentence".
+        The noun for a sample, such as "sentence".
     n_trained : int
         Number of training samples.
     n_scored : int
@@ -252,8 +252,8 @@ class TrainingSummary(SummaryOfFit):
     n_epochs, kept_epoch, ended, seconds, total_seconds
         See `FitSummary`.
     accuracy : float or None
-        Accuracy on the words of held-out samples in the kept epoch; slightly optimistic, because
-        it chose this epoch.
+        Accuracy on the words of held-out samples in the kept epoch; slightly optimistic, since it
+        chose this epoch.
     """
 
     unit: str
@@ -268,7 +268,7 @@ class TrainingSummary(SummaryOfFit):
 
     @property
     def in_short(self) -> str:
-        """The main facts in one phrase: samples, accuracy, duration."""
+        """The samples, the accuracy and the duration in one phrase."""
         score = "" if self.accuracy is None else f"held-out accuracy {self.accuracy:.3f}, "
         return f"{counted(self.n_trained, self.unit)}, {score}{duration(self.total_seconds)}"
 
@@ -313,8 +313,8 @@ def plot_history(estimator: Any, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     estimator : HANClassifier, Scorer, Pipeline, search or sequence of mapping
-        A fitted classifier, a fitted Pipeline or search around one, or what ``history_`` holds: a
-        mapping for each epoch with `epoch`, `train_loss` and, where there are any, `valid_loss`
+        A fitted classifier, a fitted Pipeline or search around one, or a history like
+        ``history_``: a mapping for each epoch with `epoch`, `train_loss` and perhaps `valid_loss`
         and scores, whose names start with ``valid_``. Without `epoch`, epochs are counted from 1.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; by default those of a new figure.
@@ -322,7 +322,7 @@ def plot_history(estimator: Any, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        The axes of the losses; scores have a twin of them.
+        The axes of the losses; scores are drawn on a twin of them.
 
     Raises
     ------
@@ -342,7 +342,7 @@ def plot_history(estimator: Any, ax: Axes | None = None) -> Axes:
     >>> [line.get_label() for line in ax.lines]
     ['training loss']
     """
-    history = [{"epoch": i, **epoch} for i, epoch in enumerate(_history_of(estimator), start=1)]
+    history = [{"epoch": i, **epoch} for i, epoch in enumerate(_read_history(estimator), start=1)]
     names = _names(history)
     ax, theme = themed_axes(ax, "plot_history")
     from matplotlib.ticker import MaxNLocator
@@ -356,10 +356,11 @@ def plot_history(estimator: Any, ax: Axes | None = None) -> Axes:
     if scores:
         twin = ax.twinx()
         twin.set_ylabel("score")
-        twin.margins(y=0.15)  # with those of the losses, falling lines of two epochs would coincide
+        # With equal margins, the lines of losses and scores over two epochs would coincide.
+        twin.margins(y=0.15)
         for i, name in enumerate(scores):
             label = name.replace("valid_", "validation ", 1)
-            # The first two colours of most style sheets are like those of the losses.
+            # The first two colours of most style sheets resemble those of the losses.
             marker = SCORE_MARKERS[i % len(SCORE_MARKERS)]
             lines += _curve(twin, history, name, label, f"C{i + 2}", f"{marker}:")
     labels = [in_one_line(line.get_label()) for line in lines]
@@ -372,11 +373,12 @@ def plot_history(estimator: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _history_of(estimator: Any) -> Any:
+def _read_history(estimator: Any) -> Any:
     if isinstance(estimator, Sequence) and not isinstance(estimator, str):
         return estimator
     model = fitted_steps(estimator)[-1]
-    if isinstance(getattr(model, "model_", None), FittedModel):  # of a Scorer, too
+    # A Scorer has no history_, but its model has the history.
+    if isinstance(getattr(model, "model_", None), FittedModel):
         return model.model_.history
     if not hasattr(model, "history_"):
         raise TypeError(

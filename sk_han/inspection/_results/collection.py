@@ -1,4 +1,4 @@
-"""Explanations of several documents: selected, sorted, as tables, text and pages."""
+"""Lists of explanations: selection, sorting, tables, text and pages."""
 
 from __future__ import annotations
 
@@ -83,27 +83,28 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
     ----------
     explanations : iterable of DocumentExplanation
     y_true : array-like of shape (n_explanations,), default=None
-        True labels, if they are known. With several labels a document an indicator of shape
+        True labels, if they are known. With several labels per document, an indicator of shape
         (n_explanations, n_labels), or a list of tuples of names.
     numbers : array-like of int, shape (n_explanations,), default=None
-        Number of the document that each is about, by which tables and pages name it; None for 0,
-        1, 2, ...
+        Number of the document that each explanation is about, which names it in tables and on
+        pages; None for 0, 1, 2, ...
     ids : sequence, default=None
-        Ids of all documents, by their numbers: tables and pages name documents by them.
+        Ids of all documents, in the order of their numbers, which name them instead.
 
     Raises
     ------
     ValueError
-        If `y_true` or `numbers` is not one for each explanation, a number has no id, or a label is
-        not a class.
+        If `y_true` or `numbers` does not have an entry for each explanation, if a number has no id,
+        or if a label is not a class.
 
     Notes
     -----
-    An integer gives one explanation. A slice, integers and booleans (a list, an array or a column
-    of pandas) give an `ExplanationList`. Neighbours with the same number are about one document:
-    pages show these side by side, see `sk_han.explain_classes`. Two lists are equal if
-    their explanations and true labels are. Terminal text and notebooks show the first documents
-    and the number of the others; `to_html` writes all of them.
+    Indexing by an integer returns an explanation; by a slice, integers or booleans (a list, an
+    array or a column of pandas) it returns an `ExplanationList`. Consecutive explanations with the
+    same number are about one document, and pages show them side by side (see
+    `sk_han.explain_classes`). Two lists are equal if their explanations and true labels are equal.
+    Text and notebooks show the first documents and the number of the others; `to_html` writes all
+    of them.
 
     Examples
     --------
@@ -141,26 +142,27 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
                     f"An ExplanationList holds DocumentExplanation objects; number {i} is a "
                     f"{type(explanation).__name__}."
                 )
-        self._numbers = _checked_numbers(numbers, len(self))
+        self._numbers = _check_document_numbers(numbers, len(self))
         self._ids = None if ids is None else tuple(ids)
         if self._ids is not None and max(self._numbers, default=-1) >= len(self._ids):
             raise ValueError(f"ids must name all documents; got {len(self._ids)}.")
-        self._y_true = None if y_true is None else tuple(_checked_labels(y_true, self))
-        self._n_selected_from: int | None = None  # documents of which these are the mistakes
+        self._y_true = None if y_true is None else tuple(_check_true_labels(y_true, self))
+        # For a list of mistakes, the number of documents among which they were found.
+        self._n_selected_from: int | None = None
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        """Number of the document among those that were explained; kept by selections and sorts."""
+        """Number of each document among those explained, which selecting and sorting keep."""
         return np.array(self._numbers, dtype=np.int64)
 
     @property
     def ids(self) -> list[Any]:
-        """The id of each document or, without ids, its number."""
+        """The ids of the documents or, without ids, their numbers."""
         return [number if self._ids is None else self._ids[number] for number in self._numbers]
 
     @property
     def y_true(self) -> NDArray[np.object_] | None:
-        """True labels, or None; with several labels a document tuples of names."""
+        """True labels, or None; with several labels per document, tuples of names."""
         if self._y_true is None:
             return None
         labels = np.empty(len(self), dtype=object)
@@ -177,22 +179,23 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         self, index: SupportsIndex | slice | ArrayLike
     ) -> DocumentExplanation | ExplanationList:
         if isinstance(index, slice):
-            return self._selected(range(len(self))[index])
+            return self._select(range(len(self))[index])
         chosen: NDArray[Any] = np.asarray(index)
         if chosen.ndim > 1:
             raise IndexError(f"An ExplanationList has one dimension; got the index {index!r}.")
         if not chosen.size:
             chosen = chosen.astype(int)
         elif chosen.dtype == object or (chosen.dtype == bool and not chosen.ndim):
-            kinds = {type(each) for each in chosen.ravel().tolist()}
+            kinds = {type(item) for item in chosen.ravel().tolist()}
             if not chosen.ndim or kinds not in ({bool}, {int}):
                 raise TypeError(
                     "An index of an ExplanationList is an integer, a slice, or integers or "
                     f"booleans for some of its documents; got {in_one_line(repr(index), 60)}."
                 )
-            chosen = chosen.astype(kinds.pop())  # a nullable column of pandas, say
-        found = np.arange(len(self))[chosen]
-        return self._selected(found.tolist()) if chosen.ndim else self._explanations[found]
+            # This may be a nullable column of pandas, for example.
+            chosen = chosen.astype(kinds.pop())
+        positions = np.arange(len(self))[chosen]
+        return self._select(positions.tolist()) if chosen.ndim else self._explanations[positions]
 
     def __len__(self) -> int:
         return len(self._explanations)
@@ -201,48 +204,48 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         return iter(self._explanations)
 
     def mistakes(self, y_true: ArrayLike | None = None) -> ExplanationList:
-        """Return the documents whose predicted label is not the true one, or not all are right.
+        """Return the misclassified documents; with several labels, those with any wrong label.
 
         Parameters
         ----------
         y_true : array-like of shape (n_explanations,), default=None
-            True labels; None for those that the list has, for example of
+            True labels; None for those of the list, for example from
             ``explain(..., y_true=labels)``.
 
         Returns
         -------
         ExplanationList
-            With the true labels and the numbers of the documents, of predicted numbers the largest
-            errors first. Of classes the surest mistakes come first: of the
-            highest probability of `predicted` or, with several labels a document, of the label with
-            the most wrong probability, as `report` lists them.
+            The mistakes, with true labels and numbers of documents, in the order of `report`. The
+            surest mistakes come first: those with the highest probability of `predicted` or, with
+            several labels per document, with the most wrong probability of a label. For predicted
+            numbers, the largest errors come first.
         """
-        labelled = self._labelled(y_true)
-        pairs = enumerate(zip(self, labelled._y_true or (), strict=True))
+        with_labels = self._with_labels(y_true)
+        pairs = enumerate(zip(self, with_labels._y_true or (), strict=True))
         wrong = [i for i, (explanation, true) in pairs if bool(explanation.answer != true)]
-        selected = labelled._selected(wrong)
+        selected = with_labels._select(wrong)
         errors = [_error(*pair) for pair in zip(selected, selected._y_true or (), strict=True)]
-        mistakes = selected._selected(np.argsort(np.negative(errors), kind="stable"))
+        mistakes = selected._select(np.argsort(np.negative(errors), kind="stable"))
         mistakes._n_selected_from = len(list(self.by_document()))
         return mistakes
 
     def by_confidence(self, *, ascending: bool = False) -> ExplanationList:
-        """Return the same explanations, sorted by how sure the model is of its answer.
+        """Return the same explanations, sorted by the confidence of the predictions.
 
-        That is the probability of `predicted`, or of a number minus the standard deviation of its
-        distribution; with several labels a document, how far the label
-        next to its threshold is away from it, in log-odds. Equals are in the order of this list.
+        The confidence is the probability of `predicted`; with several labels per document, the
+        smallest distance of a label from its threshold, in log-odds; for a number, minus the
+        standard deviation of its distribution. The sort is stable.
 
         Parameters
         ----------
         ascending : bool, default=False
-            Whether the least sure come first.
+            Whether the least confident come first.
         """
         confidence = np.array([_confidence(explanation) for explanation in self])
         order = np.argsort(confidence if ascending else -confidence, kind="stable")
-        found = self._selected(order)
-        found._n_selected_from = self._n_selected_from
-        return found
+        result = self._select(order)
+        result._n_selected_from = self._n_selected_from
+        return result
 
     def to_frame(self, level: Literal["document"] | Level = "document") -> DataFrame:
         """Return a pandas DataFrame with one row for each document, sentence or word.
@@ -254,12 +257,12 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         Returns
         -------
         pandas.DataFrame
-            The column ``document`` has the id of the document, or its number. One row a document
-            has its prediction, its lengths, and the sentence of the largest contribution; with true
-            labels also ``true`` and ``correct``. With several labels a document, ``probability`` is
-            that of the most probable label, and ``target_probability`` that of the explained one.
-            Rows of sentences and words have the columns of `DocumentExplanation.to_frame` and the
-            explained class, ``target``.
+            The column ``document`` has the id or the number of the document. Rows of documents have
+            the prediction, the lengths, and the sentence with the largest contribution; with true
+            labels also ``true`` and ``correct``. With several labels per document, ``probability``
+            is that of the most probable label, and ``target_probability`` that of the explained
+            label. Rows of sentences and words have the columns of `DocumentExplanation.to_frame`
+            and the explained class, ``target``.
         """
         if level == "document":
             return self._frame_of_documents()
@@ -267,10 +270,10 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             raise ValueError(f"level must be 'document', 'sentence' or 'word'; got {level!r}.")
         import pandas
 
-        # A table without rows, of no mistakes for example, has all its columns too.
+        # A table without rows, such as that of no mistakes, has all columns.
         explanations, ids = list(self) or [_NOTHING], self.ids
         frames = [explanation.to_frame(level) for explanation in explanations]
-        owners = [i for i, each in enumerate(frames) for _ in range(len(each))]
+        owners = [i for i, frame in enumerate(frames) for _ in range(len(frame))]
         frame = pandas.concat(frames, ignore_index=True)
         compared = any(e.against is not None for e in self)
         for name in ("against", "target") if compared else ("target",):
@@ -316,22 +319,22 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         )
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """Return `DocumentExplanation.to_dict` of all, with ``document`` and ``true`` label."""
+        """Return `DocumentExplanation.to_dict` of each, with ``document`` and ``true`` label."""
         true = [None] * len(self) if self._y_true is None else self._y_true
         return [
-            {"document": plain(each), "true": plain(label)} | explanation.to_dict()
-            for each, label, explanation in zip(self.ids, true, self, strict=True)
+            {"document": plain(name), "true": plain(label)} | explanation.to_dict()
+            for name, label, explanation in zip(self.ids, true, self, strict=True)
         ]
 
     def to_text(
         self, *, width: int | None = None, max_documents: int | None = SHOWN_AS_TEXT
     ) -> str:
-        """Return the first documents as lines for a terminal, and the legend once.
+        """Return the first documents as lines for a terminal, followed by one legend.
 
         Parameters
         ----------
         width
-            As of `Result.to_text`.
+            See `Result.to_text`.
         max_documents : int or None, default=10
             Largest number of documents to show; None for all. The others are counted.
         """
@@ -342,29 +345,29 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
     def to_html(
         self, path: str | os.PathLike[str] | None = None, *, full_page: bool = True
     ) -> str | Any:
-        """Return all documents as one HTML page, the first ones open and the others folded.
+        """Return all documents as one HTML page, on which the first ones are unfolded.
 
-        The heading of each document is its number, what is predicted and its probability; with true
-        labels also the true one, misclassified ones are marked, and the page begins with their
-        count. Explanations of one document for several classes stand side by side.
+        The heading of a document has its number, its prediction and the probability. With true
+        labels, it also has the true label, misclassified documents are marked, and the page begins
+        with their count. Explanations of one document for several classes are side by side.
 
         Parameters
         ----------
         path, full_page
-            As of `Result.to_html`.
+            See `Result.to_html`.
         """
         return self._render_page(path, full_page, max_documents=None)
 
     def by_document(self) -> Iterator[ExplanationList]:
-        """Yield lists of the explanations of each document: neighbours of one number and text."""
+        """Yield the explanations of each document: consecutive ones with equal number and text."""
         documents = [
             (number, e.text, e.word_spans.tobytes(), e.sentence_spans.tobytes())
             for number, e in zip(self._numbers, self, strict=True)
         ]
         for _, positions in groupby(range(len(self)), key=documents.__getitem__):
-            yield self._selected(positions)
+            yield self._select(positions)
 
-    def _selected(self, positions: Iterable[int]) -> ExplanationList:
+    def _select(self, positions: Iterable[int]) -> ExplanationList:
         chosen = list(positions)
         return ExplanationList(
             [self._explanations[i] for i in chosen],
@@ -373,8 +376,8 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             ids=self._ids,
         )
 
-    def _labelled(self, y_true: ArrayLike | None) -> ExplanationList:
-        """Return the list with these true labels, or with its own."""
+    def _with_labels(self, y_true: ArrayLike | None) -> ExplanationList:
+        """Return the list with these true labels or, without any, its own."""
         if y_true is not None:
             return ExplanationList(self, y_true=y_true, numbers=self._numbers, ids=self._ids)
         if self._y_true is None:
@@ -392,7 +395,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         **options: Any,
     ) -> Iterator[Block]:
         documents = list(self.by_document())
-        wrong = [each._is_wrong() for each in documents]
+        wrong = [document._is_wrong() for document in documents]
         shown = [*zip(documents, wrong, strict=True)][:max_documents]
         explained = [explanation for document, _ in shown for explanation in document]
         in_terminal = extent == "terminal"
@@ -400,7 +403,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             yield Heading(f"Explanations of {counted(len(documents))}", 1)
         if not documents:
             yield Sentence("No documents.")
-        are_classes = not any(each.is_number for each in self)
+        are_classes = not any(explanation.is_number for explanation in self)
         if documents and self._y_true is not None and are_classes and not in_terminal:
             n = self._n_selected_from or len(documents)
             verb = "is" if 1 in (sum(wrong), n) else "are"
@@ -432,13 +435,13 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         """Yield the explanations of one document below each other."""
         true, columns = self._true(), shade_document(list(self))
         for explanation, column in zip(self, columns.shadings, strict=True):
-            known = [] if true is None else [", true: ", *label_spans(true, explanation)]
-            head = [f"[{self.ids[0]}] ", *prediction(explanation, true), *known]
+            label = [] if true is None else [", true: ", *label_spans(true, explanation)]
+            head = [f"[{self.ids[0]}] ", *prediction(explanation, true), *label]
             yield Heading(head, 3)
             yield dataclasses.replace(columns, shadings=[column])
 
     def _true(self) -> Any:
-        """Return the true label, or labels, of the one document of this list; None if unknown."""
+        """Return the true label or labels of the only document of this list; None if unknown."""
         return None if self._y_true is None else self._y_true[0]
 
     def _is_wrong(self) -> bool:
@@ -446,7 +449,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         return is_known and bool(self[0].answer != self._true())
 
     def _title(self, is_wrong: bool) -> list[Any]:
-        """Return number, prediction and true label of the one document of this list."""
+        """Return the number, prediction and true label of the only document of this list."""
         first, true = self[0], self._true()
         is_class = first.labels is None and not first.is_number
         sure = f" ({percent(first.predicted_probability)})" if is_class else ""
@@ -468,20 +471,20 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         return hash(self._explanations)
 
 
-def _checked_numbers(numbers: ArrayLike | None, n: int) -> tuple[int, ...]:
+def _check_document_numbers(numbers: ArrayLike | None, n: int) -> tuple[int, ...]:
     if numbers is None:
         return tuple(range(n))
-    found = np.asarray(numbers)
-    if found.shape != (n,) or not (np.issubdtype(found.dtype, np.integer) or n == 0):
+    array = np.asarray(numbers)
+    if array.shape != (n,) or not (np.issubdtype(array.dtype, np.integer) or n == 0):
         raise ValueError(
             f"numbers must be {counted(n, 'integer')}, the number of the document of each "
-            f"explanation; got the shape {found.shape} and the type {found.dtype}."
+            f"explanation; got the shape {array.shape} and the type {array.dtype}."
         )
-    return tuple(found.tolist())
+    return tuple(array.tolist())
 
 
 def _confidence(explanation: DocumentExplanation) -> float:
-    """Return how sure a model is of its answer, as `by_confidence` sorts."""
+    """Return the confidence of a prediction, by which `by_confidence` sorts."""
     if explanation.is_number:
         p, knots = explanation.probabilities, explanation.classes
         return -float(np.sqrt(p @ knots**2 - (p @ knots) ** 2))
@@ -493,21 +496,21 @@ def _confidence(explanation: DocumentExplanation) -> float:
 
 
 def _error(explanation: DocumentExplanation, true: Any) -> float:
-    """Return how sure a mistake is, as `mistakes` sorts; several labels come as a tuple."""
-    given = explanation.labels
+    """Return the size of a mistake, by which `mistakes` sorts; `true` may be a tuple of labels."""
+    predicted = explanation.labels
     if explanation.is_number:
         return float(abs(explanation.predicted - true))
-    if given is None:
+    if predicted is None:
         return explanation.predicted_probability
     return max(
         float(1 - p if label in true else p)
         for label, p in zip(explanation.classes.tolist(), explanation.probabilities, strict=True)
-        if (label in true) != (label in given)
+        if (label in true) != (label in predicted)
     )
 
 
-def _checked_labels(y_true: Any, explanations: Sequence[DocumentExplanation]) -> list[Any]:
-    """Return true labels, a class for each explanation; of several labels a tuple for each."""
+def _check_true_labels(y_true: Any, explanations: Sequence[DocumentExplanation]) -> list[Any]:
+    """Check true labels; return a class or, with several labels, a tuple for each explanation."""
     n_documents = len(explanations)
     if n_documents and explanations[0].labels is not None:
         return _label_sets(y_true, explanations[0].classes, n_documents)
@@ -534,7 +537,7 @@ def _checked_labels(y_true: Any, explanations: Sequence[DocumentExplanation]) ->
 
 
 def _are_sets(y_true: Any, names: list[Any]) -> bool:
-    """Return whether true labels are tuples of names, and no rows of an indicator."""
+    """Return whether true labels are tuples of names, and not rows of an indicator."""
     if not isinstance(y_true, (list, np.ndarray)):
         return False
     if not all(isinstance(row, tuple) for row in y_true):
@@ -544,23 +547,22 @@ def _are_sets(y_true: Any, names: list[Any]) -> bool:
 
 
 def _label_sets(y_true: Any, classes: NDArray[Any], n_documents: int) -> list[tuple[Any, ...]]:
-    """Return the true labels of each document, of an indicator or of tuples of names."""
+    """Convert an indicator, or tuples of names, to a tuple of labels for each document."""
     if _are_sets(y_true, classes.tolist()):
-        found = [tuple(map(plain_label, row)) for row in y_true]
-        unknown = {label for row in found for label in row} - set(classes.tolist())
-        if len(found) != n_documents or unknown:
+        tuples = [tuple(map(plain_label, row)) for row in y_true]
+        unknown = {label for row in tuples for label in row} - set(classes.tolist())
+        if len(tuples) != n_documents or unknown:
             raise ValueError(
                 f"y_true must hold the labels of each of {counted(n_documents)}, of "
-                f"{listed(classes.tolist(), 20)}; got {counted(len(found), 'tuple')}"
+                f"{listed(classes.tolist(), 20)}; got {counted(len(tuples), 'tuple')}"
                 f"{', and unknown are ' * bool(unknown)}{listed(list(unknown))}."
             )
-        return [tuple(label for label in classes.tolist() if label in row) for row in found]
+        return [tuple(label for label in classes.tolist() if label in row) for row in tuples]
     refuse_collections(y_true, "y_true")
     if not is_indicator(y_true):
         raise ValueError(
             "A model of several labels a document has an indicator as y_true, of shape "
-            f"({n_documents}, {len(classes)}): 1 where a document has the label of the column, "
-            f"else 0; got {a_kind(y_true)}."
+            f"({n_documents}, {len(classes)}) with 0 and 1; got {a_kind(y_true)}."
         )
     t = in_label_order(*check_indicator(y_true, n_documents, "y_true"), classes, "y_true")
     return [tuple(classes[row].tolist()) for row in t]

@@ -1,4 +1,4 @@
-"""The explanation of one document: read-only data, without a model."""
+"""The explanation of a document, as read-only data."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 class ScoredText(NamedTuple):
-    """A word or a sentence with its score, as `DocumentExplanation.top` returns them.
+    """A word or a sentence with its score, an item of `DocumentExplanation.top`.
 
-    `attention` of a word is the combined attention, its share of the whole document.
+    The `attention` of a word is the combined attention, its share of the whole document.
     """
 
     text: str
@@ -47,18 +47,18 @@ class ScoredText(NamedTuple):
 class DocumentExplanation(ReadOnlyResult):
     """The words and sentences of one document, and their contributions to the score of a class.
 
-    Attention is the weight in the model's pooling: the share of each word in the vector of its
-    sentence, and of each sentence in the vector of its document. It is not a measure of
-    importance: the removal of a word with high attention may change nothing. `contributions`
-    estimate, by `method`, by how much words and sentences changed the score of `target`.
+    Attention is a weight of the model's pooling: the share of each word in the vector of its
+    sentence, and of each sentence in the vector of the document. It does not measure importance,
+    since removing a word with high attention may change nothing. `contributions` estimate, by
+    `method`, by how much words and sentences change the score of `target`.
 
     Parameters
     ----------
     text : str
         The raw document. All offsets count its characters (code points).
     word_spans : ndarray of int64, shape (n_words, 2)
-        Start and end of each word the network read: ``text[start:end]`` is the word. Words of a
-        custom tokenizer that do not stand in the text have empty spans.
+        Start and end of each word that the network read: ``text[start:end]`` is the word. Words of
+        a custom tokenizer that do not occur in the text have empty spans.
     sentence_spans : ndarray of int64, shape (n_sentences, 2)
         Start and end of each sentence.
     sentence_of_word : ndarray of int64, shape (n_words,)
@@ -69,10 +69,10 @@ class DocumentExplanation(ReadOnlyResult):
         Weight of each sentence within the document; sums to 1.
     contributions : ndarray of float64, shape (n_words,)
         Contribution of each word toward (positive) or against (negative) `target`. With
-        ``method="attention"`` the combined attention, which has no sign and no target.
+        ``method="attention"``, the combined attention, which has no sign and no target.
     sentence_contributions : ndarray of float64, shape (n_sentences,)
-        Contribution of each sentence: the sum over its words, but by "attention" the
-        sentence attention. By "shapley" they sum to the log-odds of `target` less `base_value`.
+        Contribution of each sentence: the sum over its words or, by "attention", the sentence
+        attention. By "shapley", they sum to the log-odds of `target` minus `base_value`.
     method : str
         How the contributions were computed.
     classes : ndarray, shape (n_classes,)
@@ -80,56 +80,56 @@ class DocumentExplanation(ReadOnlyResult):
     probabilities : ndarray of float64, shape (n_classes,)
         Probability of each class.
     predicted : object
-        The predicted class; with several labels a document, the most probable one; or the
+        The predicted class; with several labels per document, the most probable label; or the
         predicted number.
     target : object
-        The label that the contributions are for; None if a number is predicted.
+        The label that the contributions speak for; None if a number is predicted.
     unknown : ndarray of bool, shape (n_words,)
-        Whether a word is outside the vocabulary; to the network all such words are the same.
+        Whether a word is out of vocabulary; the network cannot distinguish such words.
     truncated : bool
         Whether a limit on sentences or words cut off a part of the text.
     ngram_contributions : ndarray of float64, shape (n_words,), default=None
-        Contributions by the linear models alone, exact with two classes; zeros without them.
-        By "shapley" and "gradient_attention", `contributions` include them.
+        Contributions of the linear models alone, which `contributions` include by "shapley" and
+        "gradient_attention". Exact with two classes; zeros without linear models.
     sentence_errors : ndarray of float64, shape (n_sentences,), default=None
-        Standard error of each contribution of a sentence by "shapley", in documents of more than 64
-        sentences of that of its group: 0 where all sets were read. None for other methods.
+        Standard error of the contribution of each sentence by "shapley"; in documents of more than
+        64 sentences, that of its group; 0 if all sets were scored. None for other methods.
     base_value : float, default=None
-        Log-odds of `target` in a document without words, from which the contributions by "shapley"
-        start; None for other methods.
+        Log-odds of `target` in a document without words, to which contributions by "shapley" are
+        added; None for other methods.
     labels : sequence, default=None
-        Of a model of several labels a document, those that the document gets by the model's
-        thresholds; None for a model of one class a document.
+        The predicted labels of a model of several labels per document; None for a model of one
+        class per document.
     against : object, default=None
         The class that `target` is compared with; None for all others together.
     thresholds : ndarray of float64, shape (n_classes,), default=None
-        Of a model of several labels a document, the probabilities from which on it gets the
-        labels; None for a model of one class a document.
+        The least probabilities of predicted labels, of a model of several labels per document; None
+        for a model of one class per document.
     expected : float, default=None
         The predicted number, or the expected number of ordered classes
-        (``explain(..., targets="expected")``), if contributions are to it and not to the log-odds
+        (``explain(..., targets="expected")``), if this is what is explained instead of the log-odds
         of `target`; then `base_value` is such a number, too.
     tokens : sequence of str, default=None
-        The words as the tokenizer returned them, where some do not stand in the text or overlap
-        others; None where all words stand in the text one after the other.
+        The words as returned by the tokenizer, if some do not occur in the text or overlap others;
+        None if all words follow each other in the text.
     network_share : float, default=1.0
         Share of the network in the decision, from 0 to 1: the mean size of its logits, relative to
-        that of the network and that of the other parts together. With one class a document, logits
-        are centred over the classes.
+        the sum of the sizes of the logits of the network and of the other parts together. With one
+        class per document, logits are centred over the classes.
     column_names, column_values : tuple of str, default=()
-        The columns of a table, and what the model read in them: a value, a bin of a number.
+        The columns of a table, and what the model reads in them: a value, or a bin of a number.
     column_contributions : ndarray of float64, shape (n_columns,), default=None
         Contribution of each column; zeros by "attention" and "random".
 
     Raises
     ------
     TypeError, ValueError
-        If fields do not fit each other: shapes, numbers that are not finite, other labels.
+        If the shapes of fields do not fit, numbers are not finite, or a label is not a class.
 
     Notes
     -----
-    Arrays are copied and made read-only. Two explanations are equal if all their fields are.
-    An object takes about 60 bytes a word in addition to its text.
+    Arrays are copied and made read-only. Two explanations are equal if all their fields are equal.
+    In addition to its text, an explanation takes about 60 bytes per word.
 
     Examples
     --------
@@ -239,11 +239,11 @@ class DocumentExplanation(ReadOnlyResult):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words that the network read, as in the text; those that are not, as in `tokens`."""
-        found = (self.text[start:end] for start, end in self.word_spans.tolist())
+        """The words that the network read, as in the text or, if they are not there, `tokens`."""
+        words = (self.text[start:end] for start, end in self.word_spans.tolist())
         if self.tokens is None:
-            return tuple(found)
-        return tuple(word or token for word, token in zip(found, self.tokens, strict=True))
+            return tuple(words)
+        return tuple(word or token for word, token in zip(words, self.tokens, strict=True))
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -252,56 +252,56 @@ class DocumentExplanation(ReadOnlyResult):
 
     @property
     def combined_attention(self) -> NDArray[np.float64]:
-        """Attention of each word in the document, shape (n_words,): by word and by sentence."""
+        """Attention to each word in the document, (n_words,): the product of both levels."""
         return self.word_attention * self.sentence_attention[self.sentence_of_word]
 
     @property
     def is_number(self) -> bool:
-        """Whether a number is predicted, and not a class; `classes` are knots of its range."""
+        """Whether a number is predicted, not a class; `classes` are then knots of its range."""
         return self.target is None
 
     @property
     def answer(self) -> Any:
-        """What is predicted: `predicted`, or of several labels a document the tuple `labels`."""
+        """The prediction: `predicted` or, with several labels per document, the tuple `labels`."""
         return self.predicted if self.labels is None else self.labels
 
     @property
     def predicted_probability(self) -> float:
-        """Probability of `predicted`; NaN of a number."""
+        """Probability of `predicted`; NaN for a number."""
         if self.is_number:
             return float("nan")
         return float(self.probabilities[self.classes.tolist().index(self.predicted)])
 
     @property
     def signed(self) -> bool:
-        """Whether contributions have a sign; those of ``method="attention"`` have none."""
+        """Whether contributions have a sign, as by all methods except "attention"."""
         return self.method != "attention"
 
     def top(self, k: int | None = 10, level: Level = "word") -> list[ScoredText]:
-        """Return the words or sentences of the largest contributions.
+        """Return the words or sentences with the largest contributions.
 
         Parameters
         ----------
         k : int or None, default=10
-            Largest number of them; None for all.
+            Number of words or sentences; None for all.
         level : {"word", "sentence"}, default="word"
 
         Returns
         -------
         list of ScoredText
-            In falling order of magnitude: contributions against `target` count as much as those
-            toward it, and keep their minus. Ties are in the order of the text.
+            By decreasing magnitude: contributions against `target` count as much as those toward
+            it, and keep their minus. Ties are in the order of the text.
         """
         if not (k is None or (isinstance(k, Integral) and k >= 0)):
             raise ValueError(f"k must be an integer of at least 0, or None; got {k!r}.")
-        found = self.columns(level)
-        attention = found.get("combined_attention", found["attention"])
-        columns = found["text"], found["start"], found["end"], found["contribution"], attention
-        order = np.argsort(-np.abs(found["contribution"]), kind="stable")[:k]
+        table = self.columns(level)
+        attention = table.get("combined_attention", table["attention"])
+        columns = table["text"], table["start"], table["end"], table["contribution"], attention
+        order = np.argsort(-np.abs(table["contribution"]), kind="stable")[:k]
         return [ScoredText(*(plain(column[i]) for column in columns)) for i in order.tolist()]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all data, words within their sentences, as values that JSON can hold."""
+        """Return all data as values that JSON can hold, with words inside of their sentences."""
         words = _rows(self.columns("word"))
         sentences = _rows(self.columns("sentence"))
         first = np.searchsorted(self.sentence_of_word, np.arange(len(sentences) + 1))
@@ -342,7 +342,7 @@ class DocumentExplanation(ReadOnlyResult):
         return plot_explanation(self, ax)
 
     def columns(self, level: Level) -> dict[str, Any]:
-        """Return what is known of each word or sentence, as columns of one length."""
+        """Return the data of words or sentences, as columns of one length."""
         errors = self.sentence_errors
         if level == "sentence":
             return {

@@ -1,4 +1,4 @@
-"""Result of `audit_labels`: labels that may be wrong; data without a model."""
+"""The result of `audit_labels`: labels with the probability that each is wrong."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ from sk_han.inspection._results.collection import ExplanationList
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# Agreement below which doubts are ranks only. In simulated noise, 2 to 10 % of the labels, the mean
-# doubt of the first 12 was .92 to .94 at any agreement. Wrong were .96 of them at an agreement of
-# .9, .86 at .85, .82 at .8, .78 at .75, .64 at .7, and .53 at .65 and .6.
+# If models agree with a smaller share of labels, doubts only serve as ranks. With simulated noise
+# in 2 to 10 % of the labels, the mean doubt of the first 12 labels was .92 to .94 at any agreement.
+# But .96 of them were wrong at an agreement of .9, .86 at .85, .82 at .8, .78 at .75, .64 at .7,
+# and .53 at .65 and .6.
 ENOUGH_RIGHT = 0.8
 FIRST = 100
 PAIRS, CONFLICTS = 10, 20
@@ -51,7 +52,8 @@ class DoubtfulLabel(NamedTuple):
     """An entry of a `LabelAudit`.
 
     `suggested` is the most probable other class. With several labels per document it is None, and
-    `marked` is whether the document has the label (it may be wrong) or not (it may be missing).
+    `marked` is whether the document has the label, which may be wrong, or lacks it, perhaps
+    wrongly.
     """
 
     document: int
@@ -63,10 +65,10 @@ class DoubtfulLabel(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LabelAudit(ReadOnlyResult):
-    """Labels and the probability that each is wrong, the most doubtful first.
+    """Labels with the probability that each is wrong, by decreasing doubt.
 
-    `audit_labels` returns it. It has an entry for each document or, with several labels per
-    document, for each doubtful label, given or missing.
+    It is the result of `audit_labels`, with an entry for each document or, with several labels per
+    document, for each doubtful label that a document has or lacks.
 
     Parameters
     ----------
@@ -89,14 +91,14 @@ class LabelAudit(ReadOnlyResult):
     conflicts : tuple of tuples of int, default=()
         Rows of documents with the same words but different labels.
     explanations : ExplanationList, optional
-        Explanations of the first entries: why the suggested class and not the given one.
+        Explanations of the first entries: why the suggested class and not the given class?
     notes : tuple of str, default=()
         Remarks on how reliable the audit is.
     ids : tuple of length n_documents, default=None
-        Ids by which pages and tables name documents; None for rows.
+        Ids that name documents on pages and in tables; None for rows.
     agreement : float, default=1.0
-        Share of the judged labels that the models predict. Below 0.8 doubts are too high, and pages
-        and text show ranks in their place.
+        Share of the judged labels that the models predict. Below 0.8, doubts are too high, and
+        pages and text show ranks instead.
     """
 
     documents: NDArray[np.int64]
@@ -155,20 +157,21 @@ class LabelAudit(ReadOnlyResult):
 
         With ``fit(X, y, sample_weight=audit.weights())`` a model learns less from doubtful labels.
         """
-        found = np.ones(self.n_documents)
-        np.multiply.at(found, self.documents, 1 - self.doubts)
-        return found
+        weights = np.ones(self.n_documents)
+        np.multiply.at(weights, self.documents, 1 - self.doubts)
+        return weights
 
     def confused(self) -> list[tuple[Any, Any, float]]:
-        """Return (given class, suggested class, expected number wrong), most frequent first.
+        """Return triples of given class, suggested class and expected number of errors, sorted.
 
-        With several labels per document: (label, whether it is marked, expected number wrong).
+        With several labels per document, the second entry is whether documents have the label. The
+        most frequent errors come first.
         """
         sums: dict[tuple[Any, Any], float] = {}
         for one in self:
             pair = (one.label, one.marked if self.marked is not None else one.suggested)
             sums[pair] = sums.get(pair, 0.0) + one.doubt
-        return sorted(((*pair, n) for pair, n in sums.items()), key=lambda found: -found[2])
+        return sorted(((*pair, n) for pair, n in sums.items()), key=lambda triple: -triple[2])
 
     def to_frame(self) -> DataFrame:
         """Return a pandas DataFrame with one row per entry, in the same order.
@@ -232,10 +235,10 @@ class LabelAudit(ReadOnlyResult):
         in_terminal = extent == "terminal"
         # Notes come first: the number of wrong labels is no more reliable than the models.
         yield from map(Sentence, self.notes)
-        yield Sentence(self._expected(), "han-lead")
+        yield Sentence(self._expected_sentence(), "han-lead")
         if not in_terminal:
             yield Sentence(JUDGED + DOUBTS * self.is_calibrated)
-            pairs = [found for found in self.confused()[:PAIRS] if found[2] >= 0.5]
+            pairs = [triple for triple in self.confused()[:PAIRS] if triple[2] >= 0.5]
             if pairs and self.is_calibrated:
                 yield Heading("Most confused labels")
                 heading = "Suggested" if self.marked is None else "Error"
@@ -257,14 +260,14 @@ class LabelAudit(ReadOnlyResult):
             if place < len(self.explanations) and not in_terminal:
                 content = document_blocks([self.explanations[place]])
             label, other = Span(one.label, "strong"), Span(one.suggested, "strong")
-            said: list[Any] = ["labelled ", label, ", suggested ", other]
+            verdict: list[Any] = ["labelled ", label, ", suggested ", other]
             if self.marked is not None:
-                said = [label, f" may be {'wrong' if one.marked else 'missing'}"]
+                verdict = [label, f" may be {'wrong' if one.marked else 'missing'}"]
             doubt = (
                 f" (doubt {percent(one.doubt)})" if self.is_calibrated else f" (rank {place + 1})"
             )
             name = document_name(one.document, self.ids)
-            head: Text = [f"Document {name}: ", *said, doubt]
+            head: Text = [f"Document {name}: ", *verdict, doubt]
             yield entry(
                 head, self._text(one.document), content, is_open=not place and bool(content)
             )
@@ -273,30 +276,30 @@ class LabelAudit(ReadOnlyResult):
     def _text(self, row: int) -> str | None:
         return None if self.texts is None else self.texts[row]
 
-    def _other(self, found: Any) -> Text:
-        """Return the second entry of a pair of `confused`."""
+    def _other(self, value: Any) -> Text:
+        """Render the second entry of a triple of `confused`."""
         if self.marked is None:
-            return Span(found)
-        return "given but wrong" if found else "missing"
+            return Span(value)
+        return "given but wrong" if value else "missing"
 
-    def _expected(self) -> list[Any]:
+    def _expected_sentence(self) -> list[Any]:
         """Return a sentence on the expected number of wrong labels and the most frequent error."""
         if not self.is_calibrated:
             return ["Labels are ranked, the most doubtful first: how many are wrong is unknown."]
         n_wrong = f"{self.n_expected():,.0f}"
         labels, are = ("label", "is") if n_wrong == "1" else ("labels", "are")
-        said: list[Any] = [
+        text: list[Any] = [
             f"About {n_wrong} {labels} of {counted(self.n_documents)} {are} expected to be wrong"
         ]
         if len(self) > FIRST:
             n_first = f"{self.n_expected(FIRST):,.0f}"
-            said.append(f", {n_first} of them among the {FIRST} most doubtful")
+            text.append(f", {n_first} of them among the {FIRST} most doubtful")
         for label, other, n in self.confused()[:1]:
             if n >= 1:
                 joint = " instead of " if self.marked is None else " "
-                said += [". Most often: ", Span(label), joint, self._other(other), f" ({n:,.0f})"]
-        return [*said, "."]
+                text += [". Most often: ", Span(label), joint, self._other(other), f" ({n:,.0f})"]
+        return [*text, "."]
 
     def __repr__(self) -> str:
-        said = f"{self.n_expected():.0f} expected wrong" if self.is_calibrated else "ranked"
-        return f"LabelAudit({counted(self.n_documents)}, {said})"
+        outcome = f"{self.n_expected():.0f} expected wrong" if self.is_calibrated else "ranked"
+        return f"LabelAudit({counted(self.n_documents)}, {outcome})"

@@ -1,4 +1,4 @@
-"""Result of `selective_threshold`: errors and shares of accepted documents, without a model."""
+"""The result of `selective_threshold`: the threshold and the risk-coverage curve."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from sk_han._utils.messages import counted
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-SHARES = (1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)  # of the rows that are shown
+# The coverages that the table shows.
+SHARES = (1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SelectiveThreshold(ReadOnlyResult):
-    """The probability from which predictions are accepted, and the risk-coverage curve.
+    """The threshold from which predictions are accepted, and the risk-coverage curve.
 
-    `selective_threshold` returns it.
+    It is the result of `selective_threshold`.
 
     Parameters
     ----------
@@ -37,26 +38,27 @@ class SelectiveThreshold(ReadOnlyResult):
     confidence_level : float
         Probability that the threshold keeps to `max_error`.
     thresholds : ndarray of float64, shape (n_thresholds,)
-        All thresholds, the strictest first; the last one accepts all documents but blank texts.
+        All thresholds, the strictest first; the last one accepts all documents except blank texts.
     n_accepted : ndarray of int64, shape (n_thresholds,)
-        Number of documents that each accepts.
+        Number of documents that each threshold accepts.
     n_errors : ndarray of int64, shape (n_thresholds,)
         Number of mistakes among them.
     upper_bounds : ndarray of float64, shape (n_thresholds,)
-        Upper bound of the error at each threshold. Each holds by itself: the best of them does not.
+        Upper bound of the error at each threshold. Each bound holds by itself, but not for the
+        threshold that is best by these bounds.
     tested : ndarray of bool, shape (n_thresholds,)
-        Whether a threshold was tested; the tests end with the first that fails.
+        Whether a threshold was tested; testing ends with the first one that fails.
     notes : tuple of str, default=()
         Remarks on the documents.
     n_blank : int, default=0
         Number of blank texts, which no threshold accepts.
     label : object, default=None
-        With several labels per document, the label that is accepted; documents are then those
-        predicted to have it.
+        With several labels per document, the label that is accepted, for documents predicted to
+        have it.
     nearest_error : float, default=None
         If no threshold passed, the smallest whole percentage above `max_error` for which one would.
     of_groups : bool, default=False
-        Whether accepted documents are those that `coarser` answers with a class or a group.
+        Whether this is a threshold of `coarser`, which answers with a class or a group.
     """
 
     threshold: float
@@ -80,24 +82,24 @@ class SelectiveThreshold(ReadOnlyResult):
 
     @property
     def coverage(self) -> float:
-        """Share of the documents that is accepted."""
+        """Share of the documents that are accepted."""
         return self._at_threshold(self._shares, 0.0)
 
     @property
     def error(self) -> float:
-        """Share of mistakes among accepted documents; NaN if none is accepted."""
+        """Share of mistakes among accepted documents; NaN if no document is accepted."""
         return self._at_threshold(self._errors, math.nan)
 
     @property
     def upper_bound(self) -> float:
-        """Upper bound of the error among accepted documents; NaN if none is accepted."""
+        """Upper bound of the error among accepted documents; NaN if no document is accepted."""
         return self._at_threshold(self.upper_bounds, math.nan)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all data as dicts, lists, strings and numbers, ready for JSON."""
         names = "n_documents", "coverage", "error", "upper_bound"
-        found: dict[str, Any] = super().to_dict()
-        return found | {name: plain(getattr(self, name)) for name in names}
+        fields: dict[str, Any] = super().to_dict()
+        return fields | {name: plain(getattr(self, name)) for name in names}
 
     def to_frame(self) -> DataFrame:
         """Return the risk-coverage curve as a pandas DataFrame with a row per threshold.
@@ -167,16 +169,16 @@ class SelectiveThreshold(ReadOnlyResult):
                 f"them wrong. With {level} confidence at most {wanted} are wrong (upper bound: "
                 f"{percent(self.upper_bound, 1)}), if documents to come are like these."
             )
-        said = f"No threshold keeps the error to {wanted} with {level} confidence."
+        text = f"No threshold keeps the error to {wanted} with {level} confidence."
         if self.nearest_error is not None:
-            said += (
+            text += (
                 f" The nearest error that these documents support is {percent(self.nearest_error)}."
                 " To promise it, test it on other documents."
             )
         first = int(self.tested.argmax())
         if not self.tested.any() or self._errors[first] < self.max_error:
-            return f"{said} {wanted} may need no more than more documents."
-        return f"{said} {wanted} needs a better model."
+            return f"{text} {wanted} may need no more than more documents."
+        return f"{text} {wanted} needs a better model."
 
     def __repr__(self) -> str:
         n, coverage = counted(self.n_documents), decimal(self.coverage)

@@ -1,4 +1,4 @@
-"""Result of `summarize`: words and n-grams that speak for each class; data without a model."""
+"""The result of `summarize`: words and n-grams that speak for each class."""
 
 from __future__ import annotations
 
@@ -32,15 +32,17 @@ if TYPE_CHECKING:
 
 Part = Literal["network", "ngrams", "columns"]
 
-AROUND = 40  # characters of a context on each side of a term
-LONGEST_TERM = 28  # characters in a terminal
+# The number of characters of a context on each side of a term, and of a term in a terminal.
+AROUND = 40
+LONGEST_TERM = 28
 OPEN_CLASSES, CLASSES_IN_TERMINAL = 3, 10
 PART_TITLES: dict[Part, str] = {
     "network": "Words (network)",
     "ngrams": "Words and n-grams (linear models)",
     "columns": "Columns",
 }
-_LEAST_DROP = 0.05  # smaller drops are not divided by
+# Relative to a smaller drop in probability, shares of it would be meaningless.
+_LEAST_DROP = 0.05
 
 
 @dataclass(frozen=True)
@@ -50,11 +52,11 @@ class Context:
     Attributes
     ----------
     document : int
-        Row of the document in the given data.
+        Row of the document in the data.
     start, end : int
-        Position in the document: ``text[start:end]`` is the term as written there.
+        Position in the document: ``text[start:end]`` is the term as spelled there.
     before, written, after : str
-        Up to 40 characters before the term, the term, and up to 40 characters after it.
+        Up to 40 characters before the term, the term as spelled, and up to 40 characters after it.
     predicted : object
         Class predicted for the document.
     """
@@ -85,25 +87,25 @@ class Term:
     Attributes
     ----------
     text : str
-        The term as the model reads it, in lower case for example; of a column, "product = phone".
+        The term as the model reads it, for example in lower case; "product = phone" for a column.
     part : {"network", "ngrams", "columns"}
-        The network, the linear models of n-grams, or that of columns.
+        The part that reads the term: the network, the n-gram models or the model of columns.
     contribution : float
         Mean contribution to the log-odds of the class, over the documents that contain the term.
         Above 0 it speaks for the class, below 0 against it.
     n_documents : int
-        Number of the class's documents that contain it.
+        Number of documents of the class that contain the term.
     share : float
-        The same as a share of the class's documents (`ClassSummary.n_documents`).
+        Share of the documents of the class (`ClassSummary.n_documents`) that contain the term.
     decides : float or None
         Share of these `n_documents`, or of 100 drawn from them, in which removing all occurrences
         of the term changes the prediction from or to this class. None with sentence vectors.
     weight : float or None
-        Weight of this n-gram for the class: sum over the linear models, times their scales. A
-        document's score is the sum of these weights, divided by a norm that grows with their
-        number. Of a value of a column, what it adds to the score. None for the network.
+        Weight of this n-gram for the class: the sum over the linear models, times their scales. The
+        score of a document is the sum of these weights, divided by a norm that grows with their
+        number. For a value of a column, what it adds to the score. None for the network.
     contexts : tuple of Context
-        Up to three occurrences; none of a column.
+        Up to three occurrences; empty for columns.
     """
 
     text: str
@@ -117,7 +119,7 @@ class Term:
 
     @property
     def speaks_for(self) -> bool:
-        """Whether it speaks for the class, and not against it."""
+        """Whether the term speaks for the class, and not against it."""
         return self.contribution > 0
 
 
@@ -132,7 +134,7 @@ class Removal:
     ----------
     n_documents : int
     share_of_words : float
-        Share of the words that are removed.
+        Share of the words that were removed.
     fall, fall_random, fall_all : float
         Mean drop in the probability of the predicted class without the listed words, without as
         many random words, and without any words.
@@ -170,17 +172,17 @@ class ClassSummary:
     n_documents : int
         Number of documents explained for the class.
     n_predicted : int
-        Number of these predicted as the class.
+        Number of those that were predicted as the class.
     network, ngrams : float
         Total contribution of all words to the log-odds of the class, by the network and by the
         linear models: mean over the documents predicted as the class, 0 without any.
     terms : tuple of Term
-        The network's first; for each part, terms for the class before those against it. They are
-        ranked by contribution times the square root of the number of documents.
+        Terms of the network come first; for each part, terms for the class before those against it.
+        They are ranked by contribution times the square root of the number of documents.
     removal : Removal or None
-        For the documents predicted as the class. None without any, or with sentence vectors.
+        Effects on documents predicted as the class. None without any, or with sentence vectors.
     columns : float
-        Total contribution of the columns of a table, as `network`; 0 without columns.
+        Total contribution of the columns of a table, averaged like `network`; 0 without columns.
     """
 
     label: Any
@@ -194,11 +196,11 @@ class ClassSummary:
 
     @property
     def n_others(self) -> int:
-        """Number of the documents predicted as another class."""
+        """Number of documents that were predicted as another class."""
         return self.n_documents - self.n_predicted
 
     def of(self, part: Part, *, speaks_for: bool) -> tuple[Term, ...]:
-        """Return the terms of one part for the class, or against it."""
+        """Return the terms of a part for the class, or against it."""
         return tuple(
             term for term in self.terms if term.part == part and term.speaks_for == speaks_for
         )
@@ -208,7 +210,7 @@ class ClassSummary:
 class Summary(Result):
     """Words and n-grams that speak for and against each class, over many documents.
 
-    `sk_han.summarize` returns it.
+    It is the result of `sk_han.summarize`.
 
     Attributes
     ----------
@@ -217,14 +219,14 @@ class Summary(Result):
     n_documents : int
         Number of documents read.
     n_given : int
-        Number of documents from which these were drawn.
+        Number of documents from which they were drawn.
     removal : Removal or None
         How all predictions change without the listed words. None with sentence vectors.
     several_labels : bool
         Whether a document may have several labels. "Predicted" then means the most probable one.
     middle : float or None
-        Of a model of numbers, the number, about the median of the fit, by which predictions are of
-        the class "lower" or "higher".
+        For a model of numbers, the number that separates the classes "lower" and "higher", about
+        the median of the fit.
     """
 
     classes: tuple[ClassSummary, ...]
@@ -236,10 +238,10 @@ class Summary(Result):
 
     def __getitem__(self, label: Any) -> ClassSummary:
         """Return the summary of the class with this label."""
-        for found in self.classes:
-            if found.label == label:
-                return found
-        classes = listed([each.label for each in self.classes], 20)
+        for summary in self.classes:
+            if summary.label == label:
+                return summary
+        classes = listed([summary.label for summary in self.classes], 20)
         raise KeyError(f"{label!r} is not one of the classes {classes}.")
 
     def to_frame(self) -> DataFrame:
@@ -255,11 +257,11 @@ class Summary(Result):
             "decides": float,
             "weight": float,
         }
-        found = [(each.label, term) for each in self.classes for term in each.terms]
-        terms = [term for _, term in found]
+        pairs = [(summary.label, term) for summary in self.classes for term in summary.terms]
+        terms = [term for _, term in pairs]
         frame = make_frame(
             {
-                "class": [label for label, _ in found],
+                "class": [label for label, _ in pairs],
                 "part": [term.part for term in terms],
                 "term": [term.text for term in terms],
                 **{name: [getattr(term, name) for term in terms] for name in numbers},
@@ -290,23 +292,23 @@ class Summary(Result):
         shown = self._shown_classes()
         in_terminal = extent == "terminal"
         n_open = CLASSES_IN_TERMINAL if in_terminal else OPEN_CLASSES
-        for position, found in enumerate(shown[:n_open] if in_terminal else shown):
-            title: Text = [Span(found.label, "strong"), f": {self._about(found)}"]
-            blocks = list(self._class_blocks(found, in_terminal))
+        for position, summary in enumerate(shown[:n_open] if in_terminal else shown):
+            title: Text = [Span(summary.label, "strong"), f": {self._about(summary)}"]
+            blocks = list(self._class_blocks(summary, in_terminal))
             yield Fold(title, blocks, position < n_open, "han-document")
         if in_terminal and len(shown) > n_open:
             rest = counted(len(shown) - n_open, f"more {self._kind}")
             yield Sentence(f"... and {rest}, in to_html() and to_frame()")
 
-    def _class_blocks(self, found: ClassSummary, in_terminal: bool) -> Iterator[Block]:
+    def _class_blocks(self, summary: ClassSummary, in_terminal: bool) -> Iterator[Block]:
         """Yield the terms for and against a class, by part, with some of their contexts."""
-        longest = max((abs(term.contribution) for term in found.terms), default=0.0) or 1.0
+        longest = max((abs(term.contribution) for term in summary.terms), default=0.0) or 1.0
         head = ["", "contribution", "documents", *["decides"] * (self.removal is not None)]
-        against: Text = ["against ", Span(found.label)]
+        against: Text = ["against ", Span(summary.label)]
         if self._is_of_two:
-            other = next(each for each in self.classes if each is not found)
+            other = next(rival for rival in self.classes if rival is not summary)
             against = ["for ", Span(other.label), ", ", *against]
-        sides: dict[bool, Text] = {True: ["for ", Span(found.label)], False: against}
+        sides: dict[bool, Text] = {True: ["for ", Span(summary.label)], False: against}
         places: list[Block] = []
         for part, part_title in PART_TITLES.items():
             if part == "columns" and not any(t.part == part for c in self.classes for t in c.terms):
@@ -314,30 +316,30 @@ class Summary(Result):
             yield Heading(part_title, 4)
             tables = []
             for speaks_for, title in sides.items():
-                terms, scale = found.of(part, speaks_for=speaks_for), ("against", "toward")
+                terms, scale = summary.of(part, speaks_for=speaks_for), ("against", "toward")
                 rows: list[list[Text]] = []
                 for term in terms:
                     share = abs(term.contribution) / longest
                     name = in_one_line(term.text, LONGEST_TERM) if in_terminal else term.text
                     weight = "" if term.weight is None else f"; weight {number(term.weight, True)}"
-                    said = f"in {percent(term.share)} of the documents of the {self._kind}{weight}"
+                    hint = f"in {percent(term.share)} of the documents of the {self._kind}{weight}"
                     row: list[Text] = [
                         Span(name),
                         Bar(share, scale[speaks_for]),
                         with_minus(number(term.contribution, True)),
-                        Span(f"{term.n_documents:,}", "number", with_minus(said)),
+                        Span(f"{term.n_documents:,}", "number", with_minus(hint)),
                     ]
                     if self.removal is not None:
                         row.append("" if term.decides is None else percent(term.decides))
                     rows.append(row)
                     shade = "p5" if speaks_for else "m5"
-                    places += [Sentence(_place(each, shade)) for each in term.contexts]
+                    places += [Sentence(_place(context, shade)) for context in term.contexts]
                 if not rows:
                     rows = [["none"]]
                 tables.append(Table(rows, [title, *head], "terms"))
             yield Columns(tables)
-        if found.removal is not None and not self._is_of_two:
-            yield from self._removal_blocks(found.removal)
+        if summary.removal is not None and not self._is_of_two:
+            yield from self._removal_blocks(summary.removal)
         if places and not in_terminal:
             yield Fold("These terms in context", places, kind="han-small")
 
@@ -355,10 +357,10 @@ class Summary(Result):
         return len(self.classes) == 2 and not self.several_labels
 
     def _shown_classes(self) -> list[ClassSummary]:
-        """Return the classes, the most frequently predicted first; with two only the second."""
+        """Return the classes, the most frequently predicted first; of two only the second."""
         if self._is_of_two:
             return [self.classes[1]]
-        return sorted(self.classes, key=lambda found: -found.n_predicted)
+        return sorted(self.classes, key=lambda summary: -summary.n_predicted)
 
     def _legend(self) -> str:
         """Return the meaning of the columns."""
@@ -381,24 +383,24 @@ class Summary(Result):
             f"{'' if self.removal is None else decides}Strong and frequent terms come first."
         )
 
-    def _about(self, found: ClassSummary) -> str:
+    def _about(self, summary: ClassSummary) -> str:
         """Return how often the class is predicted, and the contribution of each part."""
         near = ""
         if not self._is_of_two:
-            near = f", second most probable in {found.n_others:,} more"
+            near = f", second most probable in {summary.n_others:,} more"
         verb = "most probable label" if self.several_labels else "predicted class"
-        said = f"{verb} of {counted(found.n_predicted)}{near}"
+        text = f"{verb} of {counted(summary.n_predicted)}{near}"
         if self.middle is not None:
-            said = f"predicted above {amount(self.middle)} in {counted(found.n_predicted)}"
-        if found.n_predicted:
-            # Exactly 0 is a part that is missing, or that reads sentence vectors and no words.
-            parts = {"network": found.network, "linear models": found.ngrams}
-            brought = [f"{name} {with_minus(number(n, True))}" for name, n in parts.items() if n]
-            if brought:
-                said += f"; mean contribution of their words: {', '.join(brought)}"
-            if found.columns:
-                said += f"; of their columns: {with_minus(number(found.columns, True))}"
-        return said
+            text = f"predicted above {amount(self.middle)} in {counted(summary.n_predicted)}"
+        if summary.n_predicted:
+            # A contribution of exactly 0 means that the model has no such part.
+            parts = {"network": summary.network, "linear models": summary.ngrams}
+            totals = [f"{name} {with_minus(number(n, True))}" for name, n in parts.items() if n]
+            if totals:
+                text += f"; mean contribution of their words: {', '.join(totals)}"
+            if summary.columns:
+                text += f"; of their columns: {with_minus(number(summary.columns, True))}"
+        return text
 
     def _removal_blocks(self, removal: Removal) -> Iterator[Block]:
         """Yield a table of how predictions change without the listed words."""
@@ -418,7 +420,7 @@ class Summary(Result):
         head = ["without", "", f"drop in probability of the {self._answer}", "predictions changed"]
         yield Table(rows, head, "classes")
         carried, at_random = removal.carried, removal.carried_random
-        # Without some words the drop may be larger than without all; then there is no share.
+        # There is no share if the drop without some words is larger than without all words.
         if carried is None or at_random is None or not (0 <= carried <= 1 and 0 <= at_random <= 1):
             return
         yield Sentence(
@@ -433,8 +435,8 @@ class Summary(Result):
 
 
 def _place(context: Context, shade: str) -> Text:
-    """Return a term in its context, and its position."""
-    # Collapse white space as HTML does.
+    """Render a term in its context, with its position."""
+    # White space collapses as in HTML.
     before, after = (re.sub(r"\s+", " ", text) for text in (context.before, context.after))
     if context.cut_before:
         before = f"\N{HORIZONTAL ELLIPSIS}{before.lstrip()}"
