@@ -91,7 +91,9 @@ class TestExcel:
 
 class TestOutput:
     @pytest.mark.parametrize("encoding", ["cp1252", "utf-8-sig", "utf-16", "utf-8"])
-    def test_it_opens_where_the_input_did(self, run, model, tmp_path, encoding):
+    def test_output_has_the_encoding_and_separator_of_the_input(
+        self, run, model, tmp_path, encoding
+    ):
         data, path = tmp_path / "data.csv", tmp_path / "out.csv"
         data.write_text("text;ort\nGood.;Köln\n", encoding=encoding)
         options = ("--sep", ";", "--encoding", encoding.removesuffix("-sig"), "--keep", "ort")
@@ -134,7 +136,7 @@ class TestRemembered:
         p = pd.read_excel(tmp_path / "out.xlsx")["probability_pos"]  # which has numbers
         np.testing.assert_allclose(p, expected, rtol=1e-5)
 
-    def test_a_given_option_wins(self, run, remembering, table):
+    def test_options_override_the_remembered_ones(self, run, remembering, table):
         data = table(name="english.csv")
         options = ("--text", "text", "--sep", ",", "--encoding", "utf-8")
         code, _, told = run("predict", remembering, data, *options)
@@ -295,7 +297,7 @@ class TestWhatTheTableOfTheFitWas:
         _, output, _ = run("predict", model, table(), "--keep", "id", "label", "--keep", "text")
         assert output.startswith("id,label,text,prediction\n0,")
 
-    def test_the_csv_of_an_audit_is_as_the_table(self, run, german, tmp_path):
+    def test_an_audit_csv_has_the_format_of_the_table(self, run, german, tmp_path):
         path = tmp_path / "decisions.csv"
         options = ("--csv", path, "--decimal", ",", *SMALL)
         assert run("audit", german, *GERMAN, *options)[0] == 0

@@ -31,7 +31,7 @@ class TestUsage:
         assert (code, told) == (0, "")
         assert output.startswith(f"usage: {' '.join(['sk-han', *command])}")
 
-    def test_version_is_printed(self, run):
+    def test_the_version_is_printed(self, run):
         assert run("--version") == (0, f"sk-han {sk_han.__version__}\n", "")
 
     @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def failing(error):
 
 @pytest.mark.thorough
 class TestProcesses:
-    def test_a_reader_that_leaves_is_no_error(self, model, table):
+    def test_a_closed_pipe_is_not_an_error(self, model, table):
         path = table([(i, "Good. Very good.", "pos") for i in range(20_000)])
         process = start("predict", model, path, "--keep", "text", stdout=subprocess.PIPE)
         assert process.stdout.readline() == "text,prediction\n"

@@ -26,7 +26,7 @@ def rows_of(output, delimiter=","):
 
 
 class TestPredict:
-    def test_probabilities_and_kept_columns_stand_beside(self, run, model, table):
+    def test_probabilities_and_kept_columns_are_added(self, run, model, table):
         _, output, _ = run("predict", model, table(), "--proba", "--keep", "id", "--keep", "text")
         header, *rows = rows_of(output)
         assert header == ["id", "text", "prediction", "probability_neg", "probability_pos"]
@@ -124,7 +124,7 @@ class TestPredict:
         assert "data.csv, line 902: expected as many fields as column names, 3; got 2" in told
         assert (tmp_path / "out.csv").read_text() == "old"
 
-    def test_rows_on_a_terminal_show_how_far_it_is(self, run, model, table, tmp_path, monkeypatch):
+    def test_rows_on_a_terminal_show_progress(self, run, model, table, tmp_path, monkeypatch):
         for stream in (sys.stderr, sys.stdout):
             monkeypatch.setattr(stream, "isatty", lambda: True)
         assert run("predict", model, table())[2] == ""

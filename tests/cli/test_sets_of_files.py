@@ -86,7 +86,7 @@ class TestFits:
 
     @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
     @pytest.mark.parametrize("options", [[], HOLD_OUT], ids=["alone", "hold-out"])
-    def test_whichever_write_fails_the_old_set_is_whole(self, fit, lying, writes, options, error):
+    def test_a_failed_write_leaves_the_old_set_complete(self, fit, lying, writes, options, error):
         assert fit(0, *options)[0] == 0
         before = lying()
         for number in count(1):
@@ -164,7 +164,7 @@ class TestAudits:
         assert told == f"sk-han: error: {second} is both -o and --csv; give another name for one.\n"
         assert not os.path.exists("same")
 
-    def test_a_reader_that_leaves_loses_no_decisions(self, run, table, tmp_path, monkeypatch):
+    def test_a_closed_pipe_loses_no_decisions(self, run, table, tmp_path, monkeypatch):
         monkeypatch.setattr(sys.stdout, "write", Mock(side_effect=BrokenPipeError))
         assert run("audit", table(), *SMALL, "--csv", tmp_path / "decisions.csv")[0] == 141
         assert (tmp_path / "decisions.csv").exists()
