@@ -442,6 +442,6 @@ def test_a_document_of_an_office_program_is_refused(write, first):
         load_csv(write("a.ods", zipped(first)))
 
 
-def test_labels_of_several_columns_are_for_python(write):
+def test_labels_in_several_columns_are_refused_with_the_repair(write):
     with pytest.raises(ValueError, match=r"labels of one column; in Python"):
         load_csv(write("a.csv", "text,neg,pos\na,1,0\n"), label="neg,pos")
