@@ -118,7 +118,7 @@ def test_other_rows_are_refused(documents: DocumentArray, rows: Any, message: st
 
 
 @given(nested_documents)
-def test_padding_and_taking_it_off_gives_the_documents_back(nested: Nested) -> None:
+def test_padding_round_trips(nested: Nested) -> None:
     X = DocumentArray.from_nested(nested)
     assert X.to_nested() == nested
     assert DocumentArray.from_padded(X.pad()).to_nested() == nested
@@ -189,7 +189,7 @@ def test_other_nested_lists_are_refused(nested: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize("parts", [[[[[2]]]], DocumentArray.from_nested([[[2]]])])
-def test_only_arrays_of_documents_are_joined(parts: Any) -> None:
+def test_only_document_arrays_can_be_joined(parts: Any) -> None:
     with pytest.raises(TypeError, match="parts must be a list of DocumentArrays"):
         DocumentArray.concatenate(parts)
 
