@@ -80,7 +80,7 @@ class NeverStarted(Callback):
 
 
 class TestGiven:
-    def test_at_random_the_network_draws_its_own(self):
+    def test_random_initialization_needs_no_words(self):
         drawn, learnt = vectors(embedding_init="random"), vectors(embedding_init="cooccurrence")
         assert abs(drawn - learnt).max() > 1e-3
         of_ids = HierarchicalTokenizer().fit_transform(OF_TWELVE)  # it needs no words

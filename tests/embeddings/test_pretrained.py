@@ -48,7 +48,7 @@ class KeyedVectors:
 
 
 class TestEmbeddingMatrix:
-    def test_each_vector_stands_on_the_row_of_its_word(self) -> None:
+    def test_each_vector_is_in_the_row_of_its_word(self) -> None:
         matrix = matrix_of(KeyedVectors(VECTORS))
         assert (matrix.dtype, matrix.shape) == (np.float32, (6, 3))
         assert matrix[[3, 5]].tolist() == [VECTORS["fine"], VECTORS["joy"]]
@@ -126,7 +126,7 @@ class TestLoadEmbeddings:
             ("Joy 1 1\njoy 2 2\nJOY 3 3\n", [2.0, 2.0]),  # but not where it has a vector
         ],
     )
-    def test_a_word_has_the_first_vector_that_fits(
+    def test_a_word_gets_its_first_matching_vector(
         self, path: Path, lines: str, first: list[float]
     ) -> None:
         path.write_text(lines)
@@ -160,7 +160,7 @@ class TestLoadEmbeddings:
         with pytest.raises(error, match=message):
             load_embeddings(*arguments)
 
-    def test_running_words_count_as_often_as_they_occur(self, path: Path) -> None:
+    def test_coverage_counts_every_occurrence_of_a_word(self, path: Path) -> None:
         tokenizer = HierarchicalTokenizer(vocabulary=VOCABULARY)
         documents = tokenizer.fit_transform(["Fine fine<br>A film", "Joy"])
         vectors = load_embeddings(path, tokenizer, documents)
