@@ -53,14 +53,14 @@ def test_they_are_the_shapley_values_of_texts_without_the_sentences(fitted):
 
 
 @pytest.mark.parametrize("method", ["shapley", "gradient_attention", "random"])
-def test_each_sentence_is_encoded_once_and_no_set_of_them(either, encoder, method):
+def test_only_single_sentences_are_encoded_and_each_once(either, encoder, method):
     encoder.calls.clear()
     explain(either, UNSEEN[:5], method=method, random_state=0)
     (call,) = encoder.calls
     assert len(call) == len(set(call))
 
 
-def test_words_share_alike_what_the_vector_of_their_sentence_brings(fitted):
+def test_words_share_the_contribution_of_their_sentence_vector_evenly(fitted):
     alone = with_model(copy.copy(fitted), pool=fitted.pool_.without({"ngrams"}))
     for explanation in alone.explain(UNSEEN[:3], method="gradient_attention"):
         of_vectors, sentence = explanation.ngram_contributions, explanation.sentence_of_word
@@ -83,7 +83,7 @@ def test_attention_warns_where_the_network_has_a_small_share(either):
         assert explain(alone, UNSEEN[:2], method="attention")[0].network_share == 1
 
 
-def test_a_report_encodes_the_changed_sentences_and_those_alone(either, encoder):
+def test_a_faithfulness_report_encodes_only_changed_sentences(either, encoder):
     encoder.calls.clear()
     report = faithfulness_report(either, UNSEEN[:4], fractions=(0.5,), random_state=0)
     whole = set(encoder.calls[0])

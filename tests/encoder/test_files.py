@@ -55,7 +55,7 @@ def path(tmp_path):
 
 @each_kind
 @each_door
-def test_it_predicts_and_explains_as_before(models, kind, door, path):
+def test_a_loaded_model_predicts_and_explains_as_before(models, kind, door, path):
     save(models[kind], path)
     found, expected = door(path, encoder=HashEncoder(size=5)), models[kind]
     for name in ("predict_proba", "decision_function"):
@@ -121,7 +121,7 @@ def test_models_that_need_no_encoder_ignore_it(models, door, path):
     assert encoder.calls == []
 
 
-def test_an_embedder_alone_and_its_tokenizer_come_back(path):
+def test_an_embedder_and_its_tokenizer_are_restored(path):
     tokenizer = HierarchicalTokenizer(lowercase=False, min_df=2)
     embedder = SentenceEmbedder(HashEncoder(), tokenizer=tokenizer, memory=path.parent).fit(TEXTS)
     save(embedder, path)
@@ -156,7 +156,7 @@ def test_unpicklable_encoders_are_saved_and_served_like_others(given, path):
 
 
 @pytest.mark.parametrize("kind", ["classifier", "pipeline", "embedder"])
-def test_a_transformer_that_was_fitted_is_in_no_file(kind, path):
+def test_a_fitted_transformer_is_not_saved(kind, path):
     for svd in (directions(), "tests.encoders_of_sentences:directions"):
         model = SentenceEmbedder(svd) if kind == "embedder" else KINDS[kind](svd)
         with pytest.raises(TypeError, match=r"encoder Pipeline is fitted.*joblib\.dump"):
