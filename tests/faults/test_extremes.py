@@ -22,7 +22,7 @@ def sound(classifier, texts):
 
 class TestSameness:
     @pytest.mark.parametrize("n_documents", first_fast([500, 50_000]))
-    def test_documents_of_one_word_are_learnt(self, n_documents):
+    def test_a_model_learns_documents_of_one_word(self, n_documents):
         texts, labels = extremes.one_word_each(n_documents)
         classifier = tiny().fit(texts, labels)
         found = sound(classifier, texts[:1_000]).argmax(axis=1)
@@ -59,7 +59,7 @@ class TestManyClasses:
             tiny().fit(labels.astype(str), texts)  # swapped
 
     @pytest.mark.thorough
-    def test_hundreds_are_told_apart(self):
+    def test_hundreds_of_classes_are_distinguished(self):
         texts, labels = extremes.many_classes(300, 5)
         assert np.mean(tiny().fit(texts, labels).predict(texts) == labels) > 0.9
 
