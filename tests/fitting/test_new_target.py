@@ -166,7 +166,7 @@ def fitted():
         return HANClassifier(**params, random_state=0).fit(TEXTS[:150], Stars(STARS[:150]))
 
 
-def test_the_fit_learns_all_parts_by_the_new_loss(fitted):
+def test_all_parts_are_fitted_by_the_new_loss(fitted):
     assert [*fitted.pool_.parts] == ["network", "ngrams", "length"]
     assert fitted.ngram_model_.weights.shape[1] == 3
     assert fitted.classes_.tolist() == ["negative", "positive", "so so"]
