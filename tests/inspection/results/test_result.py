@@ -190,7 +190,7 @@ def test_a_missing_folder_is_named_with_the_repair(door: str, tmp_path: Any) -> 
         getattr(FIT, door)(tmp_path / "absent" / "result")
 
 
-def test_a_device_is_written_as_it_is(tmp_path: Any) -> None:
+def test_results_are_written_to_devices_directly(tmp_path: Any) -> None:
     assert FIT.to_json(os.devnull) is None
     assert not Path(os.devnull).is_file()
     with pytest.raises(OSError, match="folder"):
@@ -198,7 +198,7 @@ def test_a_device_is_written_as_it_is(tmp_path: Any) -> None:
 
 
 @each_result
-def test_a_pickle_is_the_same_and_as_read_only(result: Result) -> None:
+def test_a_pickled_result_is_equal_and_read_only(result: Result) -> None:
     result.to_html()  # so that computed values are pickled too
     again = pickle.loads(pickle.dumps(result))
     assert again.to_html() == result.to_html()
