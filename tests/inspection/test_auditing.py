@@ -87,7 +87,7 @@ def test_a_table_shows_the_label_and_the_other(audit, tmp_path):
     assert audit.to_frame()["doubt"].tolist() == audit.doubts.tolist()
 
 
-def test_the_estimator_stays_as_it_is():
+def test_the_estimator_is_not_changed():
     estimator = tiny(max_epochs=1)
     audit_labels(estimator, TEXTS[:40], LABELS[:40], n_explained=0)
     assert not hasattr(estimator, "classes_")
@@ -263,7 +263,7 @@ def test_a_table_takes_any_text_and_compresses_by_extension(audit, tmp_path):
     assert "half a character ?" in texts
 
 
-def test_ids_stand_in_place_of_rows(tmp_path):
+def test_ids_replace_row_numbers(tmp_path):
     index = pd.Index([f"day-{i}" for i in range(len(TEXTS))])
     texts = pd.Series([*TEXTS[:-1], TEXTS[0]], index=index)
     labels = [*LABELS[:-1], "bad" if LABELS[0] == "good" else "good"]

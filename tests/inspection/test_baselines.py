@@ -75,7 +75,7 @@ def test_a_baseline_that_predicts_unknown_classes_is_wrong_there():
     assert found.scores["baseline"]["accuracy"] == (predicted == Y).mean()
 
 
-def test_of_several_labels_those_that_nobody_gave_are_not_scored():
+def test_labels_absent_from_y_are_not_scored():
     frame = pd.DataFrame(MANY, columns=["good", "odd"])
     wide = frame.assign(late=np.arange(36) % 2)
     model, other = (tiny(max_epochs=1).fit(TEXTS, y[:18]) for y in (frame, wide))

@@ -32,14 +32,14 @@ def of_labels():
 
 
 class TestGivenShares:
-    def test_odds_are_multiplied_by_those_of_the_shares(self, fitted):
+    def test_odds_are_multiplied_by_the_odds_of_the_shares(self, fitted):
         implied = fitted.model_.reference.implied
         expected = fitted.decision_function(UNSEEN) + logit(0.8) - logit(implied[1])
         changed = with_priors(fitted, PRIORS)
         np.testing.assert_allclose(changed.decision_function(UNSEEN), expected)
         np.testing.assert_allclose(logit(changed.predict_proba(UNSEEN)[:, 1]), expected)
 
-    def test_the_model_itself_stays_and_none_undoes(self, fitted):
+    def test_the_model_is_not_changed_and_none_restores_it(self, fitted):
         before = fitted.predict_proba(UNSEEN)
         changed = with_priors(fitted, PRIORS)
         assert np.abs(changed.predict_proba(UNSEEN) - before).max() > 0.01

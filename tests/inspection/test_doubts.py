@@ -45,7 +45,7 @@ def one_way(n, of_first, share, seed):
 
 
 @pytest.mark.parametrize("of_first", [0.05, 0.1])
-def test_errors_that_go_one_way_are_expected(of_first):
+def test_errors_in_one_direction_are_expected(of_first):
     """The other class has none: rates that are taken for those of both hide four of five."""
     expected = found = 0
     for seed in range(5):
@@ -55,7 +55,7 @@ def test_errors_that_go_one_way_are_expected(of_first):
     assert abs(expected / found - 1) < 0.25
 
 
-def test_the_order_knows_which_classes_are_confused():
+def test_the_ranking_uses_which_classes_are_confused():
     true, labels, p = drawn(k=4, share=0.15)
     doubts = label_doubts(p, labels)
     rank = np.empty(len(labels))

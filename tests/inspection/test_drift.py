@@ -54,7 +54,7 @@ def test_rare_words_are_unknown_as_the_tokenizer_has_it(options, expected):
     np.testing.assert_allclose(unknown, [4, np.mean(expected), np.var(expected)], atol=1e-12)
 
 
-def test_like_documents_give_few_alarms(fitted):
+def test_similar_documents_give_few_alarms(fitted):
     rng, others = np.random.RandomState(0), X[200:]
     batches = [[others[i] for i in rng.choice(500, 100, replace=False)] for _ in range(60)]
     assert np.mean([drift(fitted, batch).alarm for batch in batches]) <= 0.1

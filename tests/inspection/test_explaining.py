@@ -74,7 +74,7 @@ def test_words_are_in_order_within_their_sentences(fitted):
 
 
 @pytest.mark.parametrize("nothing", ["passthrough", None])
-def test_a_last_step_that_does_nothing_is_passed_over(fitted, nothing):
+def test_a_passthrough_as_the_last_step_is_ignored(fitted, nothing):
     pipeline = Pipeline([("classifier", fitted), ("nothing", nothing)])
     assert explain(pipeline, TEXTS[:2]).to_json() == explain(fitted, TEXTS[:2]).to_json()
 

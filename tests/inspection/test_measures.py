@@ -34,7 +34,7 @@ PRAISE_FIRST = np.array([0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 5, 4, 3, 2, 1], dtype=flo
 
 
 class TestTopCounts:
-    def test_a_whole_number_of_words_is_not_rounded_up(self):
+    def test_integral_numbers_of_words_are_not_rounded_up(self):
         # 0.07 * 100 is 7.000000000000001.
         lengths = np.arange(100, 1_100, 100)
         for percent in range(1, 101):

@@ -107,7 +107,7 @@ def one_class():
 
 
 @each_method
-def test_one_class_has_nothing_to_explain(one_class, method):
+def test_a_single_class_has_zero_contributions(one_class, method):
     explanation = one_class.explain(TEXTS[:2], method=method)[0]
     if method not in ("attention", "random"):
         assert not np.any(explanation.contributions)

@@ -250,7 +250,7 @@ class TestSummary:
         assert len(sums) == term.n_documents
         assert term.contribution == pytest.approx(np.mean(sums), rel=1e-4)
 
-    def test_its_page_speaks_of_numbers_and_not_of_classes(self, regressor):
+    def test_its_page_has_the_words_for_numbers(self, regressor):
         text = str(summarize(regressor, X, k=1))
         assert "predicted above" in text
         assert "adds to the predicted number" in " ".join(text.split())

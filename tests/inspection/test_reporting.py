@@ -222,7 +222,7 @@ def test_a_tuned_threshold_is_reported_by_its_predictions():
     assert not any("tuned threshold" in note for note in argmax.notes)
 
 
-def test_ids_stand_in_place_of_rows(classifier):
+def test_ids_replace_row_numbers(classifier):
     index = pd.Index([*(f"review-{i}" for i in range(36)), "<blank>"])
     texts, flipped = [*HELD_OUT, " "], [*np.roll(Y, 1), "pos"]
     found = report(classifier, pd.Series(texts, index=index), flipped, n_mistakes=2)

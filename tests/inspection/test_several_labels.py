@@ -260,7 +260,7 @@ def test_few_documents_have_no_interval_and_prove_no_gain(n):
     assert f"{gain}{', which may be chance' if n == 5 else ''}.\n" in found.to_text()
 
 
-def test_labels_missed_and_given_are_counted_by_document():
+def test_missed_and_wrong_labels_are_counted_by_document():
     targets = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0]], bool)
     predicted = np.array([[0, 1, 0], [1, 0, 0], [1, 0, 1], [0, 0, 0]], bool)
     found = made_of_labels(

@@ -183,7 +183,7 @@ def test_documents_may_be_any_that_explain_takes(fitted, given):
     assert found == summarize(fitted, TEXTS[:9], max_documents=6)
 
 
-def test_of_three_classes_each_document_speaks_for_the_likeliest_two(of_three):
+def test_documents_of_three_classes_count_for_the_likeliest_two(of_three):
     found = summarize(of_three, THREE * 2, k=1000)
     assert sum(c.n_predicted for c in found.classes) == 6
     assert sum(c.n_documents for c in found.classes) == 12
