@@ -80,7 +80,7 @@ def test_warming_up_without_kernels_is_refused():
 
 
 @pytest.mark.usefixtures("_nothing_loaded")
-def test_warming_up_where_nothing_compiles_fails(monkeypatch):
+def test_warming_up_fails_if_nothing_compiles(monkeypatch):
     monkeypatch.setattr(engine_choice, "find_spec", lambda name: None)
     with (
         pytest.warns(RuntimeWarning, match="numba is not installed"),

@@ -120,7 +120,7 @@ def test_texts_of_many_chunks_share_their_types(monkeypatch):
     assert_same([f"Word {i} w{i % 7}. Also word{i} " * (i % 11) for i in range(200)])
 
 
-def test_the_tables_of_types_grow():
+def test_type_tables_grow():
     assert_same([" ".join(f"word{i}" for i in range(5000)), "x" * 100_000, "y" * 5 + " z" * 9000])
 
 
@@ -167,7 +167,7 @@ def test_characters_beyond_those_asked_for_are_neither_spaces_nor_alphanumeric()
     assert chr(_WITH_PROPERTIES - 0x10000).isalnum()  # the plane before has some
 
 
-def test_usual_texts_are_decided_without_the_rules_of_python(monkeypatch):
+def test_usual_texts_do_not_need_the_python_rules(monkeypatch):
     monkeypatch.setattr(scanning, "sentence_spans", None)
     text = "\n It rained (and how!). 3.50 for 'this'?! No way... "
     text += "Wow! <br />Next\nline.\n\n很好。是。"
