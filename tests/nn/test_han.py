@@ -75,7 +75,7 @@ def test_gradients_equal_one_sentence_at_a_time(make_network, batch):
         (29, [29]),
     ],
 )
-def test_parts_hold_as_many_sentences_as_fit(make_network, batch, max_words, words_of_parts):
+def test_chunks_hold_as_many_sentences_as_fit(make_network, batch, max_words, words_of_parts):
     network, found = make_network(max_words=max_words), []
     network.word_encoder.register_forward_hook(lambda *call: found.append(len(call[-1])))
     logits = network(*batch)

@@ -154,7 +154,7 @@ def test_vectors_are_restored_exactly_even_after_an_error(sparse):
 
 
 @pytest.mark.parametrize("gradient", [None, torch.zeros(3, 2), torch.full((3, 2), float("nan"))])
-def test_without_a_direction_nothing_moves(gradient):
+def test_an_unusable_gradient_adds_no_noise(gradient):
     vectors = table(gradient, sparse=False)
     before = vectors.detach().clone()
     with adversarial_noise(vectors, 0.1):
