@@ -63,7 +63,7 @@ class TestScores:
         assert latent.score(*others) > 0.95
 
     @pytest.mark.parametrize("rows", [slice(3, 9), [4, 1], np.arange(100) % 7 == 0])
-    def test_rows_keep_their_spelling_beside_others(self, fitted, others, rows):
+    def test_selected_and_joined_rows_keep_their_spelling(self, fitted, others, rows):
         documents = fitted.tokenizer_.transform(others[0])
         known = ids_of(fitted.tokenizer_.transform(inflected(20)[0]))
         whole = fitted.predict_proba(documents)[rows]
@@ -107,7 +107,7 @@ class TestScores:
 
 
 class TestTrial:
-    def test_it_is_a_stage_of_a_fit_that_has_one(self, fitted):
+    def test_the_trial_has_its_own_seconds_if_it_runs(self, fitted):
         assert fitted.fit_summary_.seconds["trial of characters"] > 0
         chosen = HANClassifier(**TINY, linear_chars=(2, 3)).fit(*inflected(100))
         assert "trial of characters" not in chosen.fit_summary_.seconds

@@ -17,7 +17,7 @@ def fitted():
     return HANClassifier(**params, random_state=0).fit(TEXTS, classes)
 
 
-def test_it_stays_as_it_is_in_later_portions(fitted):
+def test_later_portions_do_not_change_it(fitted):
     before = fitted.ngram_model_
     again = HANClassifier().set_params(**fitted.get_params())
     again.from_state(fitted.to_state())

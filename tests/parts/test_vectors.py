@@ -46,7 +46,7 @@ def test_a_document_is_scored_alone_as_among_others():
         np.testing.assert_allclose(alone, whole[[row]], atol=1e-12)
 
 
-def test_opposite_sentences_have_no_direction():
+def test_opposite_sentences_give_a_zero_vector():
     opposite = SentenceArray.from_vectors([[[1.0, 2.0], [-1.0, -2.0]]])
     np.testing.assert_array_equal(document_vectors(opposite), [[0, 0]])
     assert np.isfinite(MODEL.logits(opposite)).all()
