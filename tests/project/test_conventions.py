@@ -156,7 +156,7 @@ def test_a_missing_package_is_never_passed_over_in_silence() -> None:
     assert offenders(silent) == []
 
 
-def test_an_offender_would_be_found() -> None:
+def test_a_violation_would_be_found() -> None:
     assert not may_import("nn", "training")
     assert not may_import("fitting", "classifier")
     code = "if TYPE_CHECKING:\n    import a\ndef f():\n    from b import c"

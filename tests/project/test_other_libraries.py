@@ -40,7 +40,7 @@ def test_a_tree_of_classifiers_predicts_a_class_of_its_group(example):
     assert (classes == example["labels"][600:]).mean() > 0.5
 
 
-def test_documents_with_a_label_are_not_asked_for(example):
+def test_active_learning_does_not_ask_for_labelled_documents(example):
     rows = example["next_to_label"]()
     assert len(set(rows)) == 20
     assert min(rows) >= 100

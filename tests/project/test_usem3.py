@@ -51,7 +51,7 @@ def test_several_scripts_have_vectors_of_their_own():
     assert (likeness[0, 1:3] > likeness[0, 3] + 0.2).all()
 
 
-def test_copies_and_searches_take_one_that_was_used(fitted, used):
+def test_a_used_encoder_can_be_copied_and_searched(fitted, used):
     assert clone(fitted).encoder is used
     found = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_allclose(found.predict_proba(UNSEEN), fitted.predict_proba(UNSEEN), atol=1e-6)
