@@ -223,7 +223,7 @@ class TestExplanations:
         )
         assert explanation.column_contributions[0] != 0
 
-    def test_columns_keep_their_signs_at_the_ends(self):
+    def test_columns_keep_their_signs_at_extreme_numbers(self):
         districts = np.where(RNG.rand(len(ROOMS)) < 0.5, "station", "castle")
         rents = 100.0 * ROOMS + 80 * (districts == "castle")
         table = pd.DataFrame({"text": "A flat.", "rooms": ROOMS, "district": districts})
