@@ -67,7 +67,7 @@ class TestDraw:
         assert missing_pairs(found, self.TABLE, lambda scenario: True) == []
         assert len(found) <= 12  # of 36 in all, and 9 are needed
 
-    def test_a_pair_that_is_left_out_is_seen(self):
+    def test_a_missing_pair_is_noticed(self):
         found = list(covering(self.TABLE, lambda scenario: True, seed=0))
         few = [s for s in found if (s["a"], s["c"]) != ("1", "2")]
         assert (("a", "1"), ("c", "2")) in missing_pairs(few, self.TABLE, lambda scenario: True)
