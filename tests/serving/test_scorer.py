@@ -77,7 +77,7 @@ class TestPredictions:
         expected = pipeline.predict_proba(ODD)
         np.testing.assert_allclose(served(pipeline).predict_proba(ODD), expected, atol=1e-6)
 
-    def test_a_giant_is_scored_as_its_thousands_of_terms_round(self, served, two):
+    def test_a_giant_document_is_scored_up_to_rounding(self, served, two):
         giants = ["word " * 5000, "A good day. " * 3000]
         found = served(two).predict_proba(giants)
         # PyTorch adds in single precision, one term after the other.
@@ -202,7 +202,7 @@ def test_it_needs_neither_pytorch_nor_scikit_learn_nor_scipy(tmp_path, numba):
     np.testing.assert_allclose(found, expected, atol=2e-6)
 
 
-def test_a_summary_is_that_of_the_classifier(served, two):
+def test_a_summary_equals_that_of_the_classifier(served, two):
     found = served(two).summarize(TEXTS, k=3, max_documents=9)
     expected = sk_han.summarize(two, TEXTS, k=3, max_documents=9)
     for of_class, same in zip(found.classes, expected.classes, strict=True):
@@ -277,7 +277,7 @@ def test_a_threshold_that_is_no_probability_is_refused(scorer, threshold):
         scorer.predict_frame(UNSEEN, threshold=threshold)
 
 
-def test_refusals_are_those_of_predict(scorer, of_labels):
+def test_predict_frame_refuses_what_predict_refuses(scorer, of_labels):
     with pytest.raises(TypeError, match=r"Document 1 is missing.*fillna\(''\)"):
         scorer.predict_frame(pd.Series(["Good.", None], dtype=object))
     with pytest.raises(ValueError, match=r"Put a single document into a list: \[text\]"):

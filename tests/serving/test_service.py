@@ -482,7 +482,7 @@ RAW = [
 class TestAttacks:
     @pytest.mark.filterwarnings("ignore:Column .* has 1 value that no two")
     @pytest.mark.parametrize("value", ODD, ids=range(len(ODD)))
-    def test_odd_values_are_answered_or_refused_without_them(self, texts, columns, value):
+    def test_answers_to_odd_values_do_not_quote_them(self, texts, columns, value):
         bodies = [value]
         for key in ("texts", "documents", "target", ZETA):
             bodies += [{key: value}, {key: [value]}]
