@@ -67,7 +67,7 @@ class TestLetters:
 class TestArrays:
     kind = only(Array("float32", "2 E", -1, 1))
 
-    def test_one_as_declared_passes(self) -> None:
+    def test_a_declared_array_passes(self) -> None:
         assert check(self.kind, {"it": np.ones((2, 3), np.float32)}) == {"E": 3}
         assert check(self.kind, {"it": np.ones((2, 0), np.float32)}) == {"E": 0}
 
@@ -148,7 +148,7 @@ class TestEntries:
 class TestVariants:
     kinds = Variants("kind", {"vector": VECTOR, "nothing": Schema(())})
 
-    def test_the_state_says_which_one_it_is(self) -> None:
+    def test_the_state_names_its_variant(self) -> None:
         assert check(self.kinds, {"kind": "vector", **vector(3)}) == {"E": 3}
         assert check(self.kinds, {"kind": "nothing"}) == {}
         refused(self.kinds, {"kind": "nothing", **vector(3)}, "too many")
