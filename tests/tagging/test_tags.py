@@ -49,7 +49,7 @@ def test_every_token_needs_a_label():
             render([["a"], ["b"]], [["O"]])
 
 
-def test_every_pair_of_iob2_labels():
+def test_forbidden_pairs_of_iob2_labels_have_infinite_scores():
     labels = ["B-x", "B-y", "I-x", "I-y", "O"]
     allowed = {("B-x", "I-x"), ("I-x", "I-x"), ("B-y", "I-y"), ("I-y", "I-y")}
     chunks = torch.from_numpy(iob2_chunks(np.array(labels)))
