@@ -50,7 +50,7 @@ def test_the_loss_of_frequencies_is_that_of_constant_scores():
     assert TARGET.prior_loss(T, W) == pytest.approx(TARGET.loss(z, T, W)[0].sum() / W.sum())
 
 
-def test_a_label_is_given_from_its_own_threshold_on():
+def test_a_label_is_given_if_its_threshold_is_reached():
     z = np.log([[0.5 / 0.5, 0.21 / 0.79, 0.89 / 0.11]])
     assert TARGET.decide(z).tolist() == [[True, True, False]]
     assert TARGET.decode(TARGET.decide(z)).tolist() == [[1, 1, 0]]

@@ -104,7 +104,7 @@ class TestReport:
         assert scores["within_one_step"] == np.mean(steps <= 1)
         assert found.by_distance.tolist() == np.bincount(steps, minlength=3).tolist()
 
-    def test_each_has_an_interval_that_holds_it(self, found):
+    def test_each_measure_lies_in_its_interval(self, found):
         scores = found.scores["model"]
         for name in ("mean_absolute_error", "within_one_step", "quadratic_kappa"):
             assert scores[f"{name}_low"] <= scores[name] <= scores[f"{name}_high"]
