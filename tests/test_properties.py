@@ -40,7 +40,7 @@ class TestAnyText:
 
     @pytest.mark.thorough
     @given(text=ANY_TEXT)
-    def test_an_explanation_slices_its_text(self, fitted, text):
+    def test_offsets_of_an_explanation_slice_its_text(self, fitted, text):
         explanation = fitted.explain([text])[0]
         assert explanation.text == text
         assert tuple(text[a:b] for a, b in explanation.word_spans) == explanation.words
