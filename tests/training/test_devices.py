@@ -52,7 +52,7 @@ def before_inside_and_after():
     return [*numbers, torch.get_num_threads()]
 
 
-def test_in_the_process_that_imported_pytorch_nothing_changes(two_threads):
+def test_the_process_that_imported_pytorch_keeps_its_threads(two_threads):
     assert before_inside_and_after() == [2, 2, 2]
 
 
@@ -68,7 +68,7 @@ class TestForkedProcess:
         assert said_by_a_child(before_inside_and_after) == "2 1 2"
 
     @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux")
-    def test_it_knows_that_pytorch_may_have_come_with_it(self):
+    def test_a_fork_is_suspected_if_pytorch_came_first(self):
         def known():
             return [_may_be_forked(order) for order in (["torch", "sk_han"], ["sk_han", "torch"])]
 

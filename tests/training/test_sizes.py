@@ -24,6 +24,6 @@ def test_few_documents_get_small_batches_by_default(n_documents, batch_size):
         (1_600, 1, 2),
     ],
 )
-def test_auto_epochs_give_a_number_of_steps(n_documents, batch_size, n_epochs):
+def test_automatic_epochs_give_a_number_of_steps(n_documents, batch_size, n_epochs):
     assert epochs_for("auto", n_documents, batch_size) == n_epochs
     assert epochs_for(7, n_documents, batch_size) == 7
