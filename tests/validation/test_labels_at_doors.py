@@ -257,7 +257,7 @@ def test_a_label_of_one_is_read_alike_after_the_fit():
     assert found == sk_han.explain(model, TEXTS, y_true=["pos", "neg"] * 6)
 
 
-def test_texts_are_read_as_a_database_gives_them():
+def test_texts_of_database_rows_are_read():
     model = tiny().fit([(text,) for text in TEXTS], ["pos", "neg"] * 6)
     expected = model.predict_proba(TEXTS)
     for X in ([memoryview(text.encode()) for text in TEXTS], [[text] for text in TEXTS]):
