@@ -42,12 +42,13 @@ class HANClassifier(ClassifierMixin, HANEstimator):
     ----------
     tokenizer : HierarchicalTokenizer, default=None
         Cloned and fitted if X is raw text; None means ``HierarchicalTokenizer()``.
-    text_column : str, default=None
+    text_column : str or list of str, default=None
         Name of the text column, if X is a table: a frame of pandas, polars or Arrow, a list of
-        dicts or a mapping of columns. A linear model of the other columns is added; it reads bins
-        of numbers, categories, booleans, and the year, month and weekday of dates. Values may be
-        missing: None, NaN, NA, a blank cell, a key that a dict lacks. None means that X holds texts
-        or documents.
+        dicts or a mapping of columns. Several, such as title and body, are joined by a blank line,
+        without missing and blank cells, and explanations name the column of each sentence. A linear
+        model of the other columns is added; it reads bins of numbers, categories, booleans, and the
+        year, month and weekday of dates. Values may be missing: None, NaN, NA, a blank cell, a key
+        that a dict lacks. None means that X holds texts or documents.
     columns : list of str, or dict of str to str or None, default=None
         Names of the other columns to read; None reads all. The kind of a column follows from its
         dtype, or else from all its cells, and is found in ``fit_summary_.columns``. A dict sets
@@ -276,7 +277,7 @@ vector_scale_, column_scale_ : float or ndarray of shape (n_labels,)
         self,
         *,
         tokenizer: HierarchicalTokenizer | None = None,
-        text_column: str | None = None,
+        text_column: str | list[str] | None = None,
         columns: list[str] | dict[str, str | None] | None = None,
         encoder: Any = None,
         encoder_memory: Any = None,

@@ -31,7 +31,7 @@ class HANRegressor(RegressorMixin, HANEstimator):
     ----------
     tokenizer : HierarchicalTokenizer, default=None
         Cloned and fitted if X is raw text; None means ``HierarchicalTokenizer()``.
-    text_column : str, default=None
+    text_column : str or list of str, default=None
         Name of the column of texts, if X is a table, whose other columns are read, too.
     columns : list of str, or dict of str to str or None, default=None
         See `HANClassifier`.
@@ -164,7 +164,7 @@ MultiHopAttention, default="attention"
         self,
         *,
         tokenizer: HierarchicalTokenizer | None = None,
-        text_column: str | None = None,
+        text_column: str | list[str] | None = None,
         columns: list[str] | dict[str, str | None] | None = None,
         encoder: Any = None,
         encoder_memory: Any = None,

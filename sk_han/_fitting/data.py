@@ -282,7 +282,9 @@ def _read_tables(data: FitInput, params: Any) -> Tables:
         if params.columns is not None:
             raise ValueError("columns needs text_column, the name of the column of the texts.")
         return Tables(None, ReadTable(data.X), ReadTable(data.X_val), data.X_unlabelled)
-    encoder = ColumnEncoder.from_table(data.X, data.y, params.text_column, params.columns)
+    names = params.text_column
+    text_columns = (names,) if isinstance(names, str) else tuple(names)
+    encoder = ColumnEncoder.from_table(data.X, data.y, text_columns, params.columns)
     X_val = ReadTable(None) if data.X_val is None else encoder.encode(data.X_val, "X_val")
     X_unlabelled = data.X_unlabelled
     if is_table(X_unlabelled):

@@ -72,6 +72,7 @@ class Source(NamedTuple):
     truncated: bool
     tokens: list[str] | None = None  # the words, if some have no span of their own in the text
     column_values: Any = ()  # the values of the other columns of a table
+    sentence_fields: Sequence[str] = ()  # of several text columns, that of each sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +149,7 @@ class FittedModel:
         columns = self.pool.columns
         if columns is None:
             raise AttributeError("Only a HANClassifier fitted to a table has names of features.")
-        return [columns.encoder.text, *columns.encoder.codings]
+        return [*columns.encoder.text_columns, *columns.encoder.codings]
 
     def texts(self, X: Any, name: str = "X") -> list[str]:
         """Return raw texts, or the text column of a table, as a list."""
@@ -287,17 +288,24 @@ class FittedModel:
             return
         texts = check_texts(X)
         values: list[Any] = [*zip(*table.values, strict=True)] or len(texts) * [()]
+        fields = table.fields or len(texts) * [[]]
         for first in range(0, len(texts), size):
             portion = slice(first, first + size)
             documents, spans = self.reader.locate(texts[portion])
             documents.columns = None if table.rows is None else table.rows[portion]
             sources = []
-            for text, places, row in zip(texts[portion], spans, values[portion], strict=True):
+            parts = texts[portion], spans, values[portion], fields[portion]
+            for text, places, row, starts in zip(*parts, strict=True):
                 # Starts and ends rise where words follow each other. Only then is each word the
                 # text of its span; otherwise, as with lemmas, the tokens are kept.
                 edges = places.word_spans.ravel()
                 is_plain = (edges[1:] >= edges[:-1]).all() and (edges[1::2] > edges[::2]).all()
                 source = Source(text, *places)._replace(column_values=row)
+                if starts:
+                    begun = [start for start, _ in starts]
+                    number = np.searchsorted(begun, places.sentence_spans[:, 0], "right") - 1
+                    names = [starts[k][1] for k in number.tolist()]
+                    source = source._replace(sentence_fields=names)
                 sources.append(source._replace(tokens=None) if is_plain else source)
             yield self.prepare(documents), sources
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, pairwise
 from operator import eq
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from sk_han._documents import Coalitions, DocumentArray
 from sk_han._options import Choice, InstanceOf
 from sk_han._parts.pool import Part
-from sk_han._storage.schema import Array, ByName, Field, Schema, Sizes, strings
+from sk_han._storage.schema import Array, ByName, Field, ListOf, Schema, Sizes, strings
 from sk_han._targets import Target
 from sk_han._utils.containers import Floats, listed
 from sk_han._utils.messages import a_kind, counted, nearest_name, warn_user
@@ -27,10 +28,11 @@ from sk_han._validation.cells import (
     format_value,
     read_column,
 )
-from sk_han._validation.documents import as_list, check_texts, row_names
+from sk_han._validation.documents import as_list, check_texts, is_missing, row_names
 
 # Most bins of a numeric column, and the row of values that do not occur in the training documents.
 _BINS, _UNSEEN = 10, -1
+_BREAK = "\n\n"  # between the fields of a text
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 _Rows = NDArray[np.int32]
@@ -177,26 +179,38 @@ class ReadTable(NamedTuple):
     texts: Any
     rows: Any = None  # (D, M) of int32, as `DocumentArray.columns`
     values: Sequence[NDArray[Any]] = ()  # of each column (D,), as in a `Column`
+    # The start in its text and the name of each field of each document, if texts have several.
+    fields: Sequence[list[tuple[int, str]]] = ()
 
 
 class ColumnEncoder(NamedTuple):
-    """Encodes a table: its text column, and the columns whose values become rows of weights."""
+    """Encodes a table: its text columns, and the columns whose values become rows of weights."""
 
-    text: str
+    text_columns: tuple[str, ...]
     codings: Mapping[str, Coding]
     # Whether columns were chosen by name, so that a table may have others, which are not read.
     is_choice: bool
 
     @classmethod
     def from_table(
-        cls, X: Any, y: Any, text: str, columns: Sequence[str] | Mapping[str, str | None] | None
+        cls,
+        X: Any,
+        y: Any,
+        text_columns: tuple[str, ...],
+        columns: Sequence[str] | Mapping[str, str | None] | None,
     ) -> ColumnEncoder:
         """Learn the codings from a table with labels y; None for `columns` takes all."""
-        table = to_columns(X, chosen=None if columns is None else [text, *columns])
-        chosen = [name for name in table if name != text] if columns is None else [*columns]
-        _check_present([text, *chosen], X, table)
-        if text in chosen:
-            raise ValueError(f"columns has {text!r}, which text_column reads; leave it out there.")
+        if not text_columns:
+            raise ValueError("text_column is an empty list; name the columns of the texts.")
+        table = to_columns(X, chosen=None if columns is None else [*text_columns, *columns])
+        chosen = [name for name in table if name not in text_columns]
+        chosen = chosen if columns is None else [*columns]
+        _check_present([*text_columns, *chosen], X, table)
+        for text in text_columns:
+            if text in chosen:
+                raise ValueError(
+                    f"columns has {text!r}, which text_column reads; leave it out there."
+                )
         kinds, row = columns if isinstance(columns, Mapping) else {}, row_names(X)
         labels = [format_value(label) for label in as_list(y)] if np.ndim(y) == 1 else []
         codings = {}
@@ -212,11 +226,11 @@ class ColumnEncoder(NamedTuple):
             if is_full and all(map(eq, map(format_value, column.values), labels)):
                 raise ValueError(f"Column {name!r} holds the labels; name the others in columns.")
             codings[name] = Coding.from_column(column)
-        return cls(text, codings, columns is not None)
+        return cls(text_columns, codings, columns is not None)
 
     def encode(self, X: Any, name: str = "X") -> ReadTable:
         """Return texts with the rows and values of columns; errors name the column."""
-        expected = [self.text, *self.codings]
+        expected = [*self.text_columns, *self.codings]
         # In a list of dicts, a key that a dict lacks is a missing value.
         is_rows = isinstance(X, (list, tuple))
         table = to_columns(X, name, expected if self.is_choice and not is_rows else None)
@@ -243,7 +257,7 @@ class ColumnEncoder(NamedTuple):
                 + "".join(nearest_name(column, expected)[1:] for column in new[:1])
             )
         row = row_names(X)
-        texts = self._check_texts(table[self.text], name, row)
+        texts, fields = read_texts(table, self.text_columns, name, row)
         rows, values = [np.empty((len(texts), 0), dtype=np.int32)], []
         for (column, coding), start in zip(self.codings.items(), self.starts, strict=False):
             read = read_column(table[column], column, coding.kind, row)
@@ -255,16 +269,13 @@ class ColumnEncoder(NamedTuple):
             coded = coding.rows(read)
             rows.append(np.where(coded < 0, _UNSEEN, start + coded).astype(np.int32))
             values.append(read.values)
-        return ReadTable(texts, np.concatenate(rows, axis=1), values)
+        return ReadTable(texts, np.concatenate(rows, axis=1), values, fields)
 
     def texts(self, X: Any, name: str) -> list[str]:
         """Return the texts of a table, whose other columns may be missing."""
-        table = to_columns(X, name, [self.text])
-        _check_present([self.text], X, table, name)
-        return self._check_texts(table[self.text], name, row_names(X))
-
-    def _check_texts(self, texts: Any, name: str, row: Callable[[int], str]) -> list[str]:
-        return check_texts(texts, name=name, called=lambda i: f"Column {self.text!r}, {row(i)},")
+        table = to_columns(X, name, self.text_columns)
+        _check_present(self.text_columns, X, table, name)
+        return read_texts(table, self.text_columns, name, row_names(X))[0]
 
     @property
     def starts(self) -> list[int]:
@@ -312,7 +323,7 @@ class ColumnModel(Part):
     kind = "columns"
     SCHEMA = Schema(
         (
-            Field("text", InstanceOf(str)),
+            Field("text_columns", ListOf(InstanceOf(str))),
             Field("is_choice", Choice((False, True))),
             Field(
                 "columns",
@@ -337,8 +348,8 @@ class ColumnModel(Part):
         if documents.columns is None:
             raise TypeError(
                 f"This HANClassifier reads tables: X needs the columns "
-                f"{listed([self.encoder.text, *self.encoder.codings], 20)}, and has words alone. "
-                "Leave a tokenizer or SentenceEmbedder before it out."
+                f"{listed([*self.encoder.text_columns, *self.encoder.codings], 20)}, and has words "
+                "alone. Leave a tokenizer or SentenceEmbedder before it out."
             )
 
     def logits(self, documents: DocumentArray) -> Floats:
@@ -391,7 +402,7 @@ class ColumnModel(Part):
     def to_state(self) -> dict[str, Any]:
         """Return the names of the columns, bins and values, and weights."""
         return {
-            "text": self.encoder.text,
+            "text_columns": [*self.encoder.text_columns],
             "is_choice": self.encoder.is_choice,
             "columns": {name: coding._asdict() for name, coding in self.encoder.codings.items()},
             "weights": self.weights,
@@ -402,8 +413,38 @@ class ColumnModel(Part):
     def from_state(cls, state: Any, target: Target, device: str) -> ColumnModel:
         """Restore a part."""
         codings = {name: Coding(**coding) for name, coding in state["columns"].items()}
-        encoder = ColumnEncoder(state["text"], codings, state["is_choice"])
+        encoder = ColumnEncoder(tuple(state["text_columns"]), codings, state["is_choice"])
         return cls(encoder, state["weights"].copy(), state["intercept"].copy())
+
+
+def read_texts(
+    table: Mapping[str, Any], names: Sequence[str], title: str, row: Callable[[int], str]
+) -> tuple[list[str], list[list[tuple[int, str]]]]:
+    """Return the texts of a table and, of several columns, where each field begins.
+
+    Several columns are joined by a blank line, which ends a sentence; missing and blank cells are
+    left out.
+    """
+    columns = []
+    for name in names:
+        cells = as_list(table[name], title)
+        if len(names) > 1:
+            cells = ["" if is_missing(cell) else cell for cell in cells]
+        columns.append(check_texts(cells, name=title, called=partial(_cell_name, name, row)))
+    if len(names) == 1:
+        return columns[0], []
+    texts, fields = [], []
+    for row_of_texts in zip(*columns, strict=True):
+        written = [(n, text) for n, text in zip(names, row_of_texts, strict=True) if text.strip()]
+        starts = accumulate((len(text) + len(_BREAK) for _, text in written), initial=0)
+        fields.append([(start, name) for start, (name, _) in zip(starts, written, strict=False)])
+        texts.append(_BREAK.join(text for _, text in written))
+    return texts, fields
+
+
+def _cell_name(column: str, row: Callable[[int], str], i: int) -> str:
+    """Name a cell in an error message."""
+    return f"Column {column!r}, {row(i)},"
 
 
 def is_table(X: Any) -> bool:

@@ -196,6 +196,8 @@ def side_by_side(explanations: Sequence[Explained]) -> list[Shading]:
 def text_rows(explanation: Explained) -> list[Row]:
     """Split the text of an explanation into rows, whose concatenated pieces are the whole text.
 
+    Only the names of its fields are added, if it has several.
+
     Words without a position of their own, such as lemmas, are shown in brackets before the next
     word. Text between two sentences belongs to the row of the first one, and text before the first
     sentence to its row. In a truncated document, the text after the last sentence that was read is
@@ -225,6 +227,9 @@ def text_rows(explanation: Explained) -> list[Row]:
         pieces.append(Piece(rest, unread=_is_unread(explanation, rest)))
         pieces += [Piece(" "), *listed] if listed else []
         pieces.append(Piece(text[max(at, spans[i][1]) : starts[i + 1]]))
+        fields = explanation.sentence_fields
+        if fields and (i == 0 or fields[i] != fields[i - 1]):
+            pieces.insert(0, Piece(f"{fields[i]}: "))
         rows.append(Row(i, [piece for piece in pieces if piece.text]))
     if starts[-1] < len(text):
         rows.append(Row(None, [Piece(text[starts[-1] :], unread=True)]))

@@ -41,7 +41,7 @@ WITH_PARTS = "HANClassifier", "HANRegressor"  # whose state is a `FittedModel`
 # The parameters that HANClassifier and HANRegressor share.
 COMMON: dict[str, Constraint] = {
     "tokenizer": _NONE,
-    "text_column": Either((_STRING, _NONE)),
+    "text_column": Either((_STRING, _LIST, _NONE)),
     "columns": Either((_LIST, _DICT, _NONE)),
     **NetworkOptions.constraints(),
     "embedding_init": Choice(("cooccurrence", "random"), (np.ndarray,)),

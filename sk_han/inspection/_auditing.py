@@ -16,14 +16,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import column_or_1d, get_tags
 
 from sk_han._documents.repeated import duplicate_groups, groups_by_label, text_key
-from sk_han._parts.columns import to_columns
+from sk_han._parts.columns import read_texts, to_columns
 from sk_han._rendering.blocks import percent
 from sk_han._targets import OneOfClasses, OrderedClasses, Target, fit_target
 from sk_han._targets.splits import folds_of
 from sk_han._utils.containers import document_ids, listed, take_rows
 from sk_han._utils.messages import check_count, counted
 from sk_han._utils.progress import Stages
-from sk_han._validation.documents import check_texts
+from sk_han._validation.documents import check_texts, row_names
 from sk_han._validation.labels import OF_DOCUMENTS, check_several_groups, warn_of_order
 from sk_han.inspection._estimators import (
     inner_model,
@@ -327,7 +327,7 @@ def audit_labels(
     column = next(
         (v for k, v in options.items() if k.endswith("text_column") and v is not None), None
     )
-    texts = texts_of(X if column is None else to_columns(X).get(column, ()))
+    texts = texts_of(X if column is None else _texts_in(X, column))
     if (
         texts is None
         and column is None
@@ -493,6 +493,15 @@ def _cross_predict(
         fold[rows] = len(models)
         models.append(model)
     return _HeldOut(probabilities, can_judge, fold, models)
+
+
+def _texts_in(X: Any, text_column: str | list[str]) -> Any:
+    """Return the texts of a table, unchecked, or nothing if it lacks a column."""
+    table = to_columns(X)
+    names = [text_column] if isinstance(text_column, str) else text_column
+    if not {*names} <= table.keys():
+        return ()
+    return table[names[0]] if len(names) == 1 else read_texts(table, names, "X", row_names(X))[0]
 
 
 def _per_document(params: dict[str, Any], n: int) -> tuple[set[str], NDArray[np.bool_]]:

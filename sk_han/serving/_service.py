@@ -73,13 +73,18 @@ class _Model(NamedTuple):
 
     scorer: Scorer
     coverage: float | None  # of the intervals of numbers, if the model has any
-    text_column: str | None
+    text_columns: tuple[str, ...]
     codings: Mapping[str, Coding]
     is_choice: bool  # whether a document may have columns that are not read
 
     def document(self, text: str, values: Mapping[str, Any]) -> Any:
         """Return a document in the form that the model reads."""
-        return text if self.text_column is None else {self.text_column: text, **values}
+        return {self.text_columns[-1]: text, **values} if self.text_columns else text
+
+    @property
+    def fields(self) -> list[str]:
+        """The columns that a page asks for next to the text: those of titles, then the others."""
+        return [*self.text_columns[:-1], *self.codings]
 
 
 class _Source:
@@ -127,9 +132,9 @@ class _Source:
         if self.threshold is not None:
             check_threshold(self.threshold, scorer.target)
         part, coverage = scorer.model_.pool.columns, default_coverage(scorer.model_, self._coverage)
-        model = _Model(scorer, coverage, *((None, {}, False) if part is None else part.encoder))
+        model = _Model(scorer, coverage, *(((), {}, False) if part is None else part.encoder))
         # The first call compiles kernels, or loads them from a cache, before a client waits for it.
-        scorer.explain([model.document("A good day.", dict.fromkeys(model.codings))])
+        scorer.explain([model.document("A good day.", dict.fromkeys(model.fields))])
         return model
 
 
@@ -282,7 +287,7 @@ _Body = Annotated[bytes, Depends(_body, scope="function")]
 @_ROUTER.api_route("/health", methods=["GET", "HEAD"])
 def _health(request: Request) -> Response:
     model: _Model = request.app.state.source.model()
-    facts = {"status": "ok", "columns": [*model.document("", model.codings)]}
+    facts = {"status": "ok", "columns": [*model.document("", dict.fromkeys(model.fields))]}
     if model.scorer.target.is_number:
         return _Answer(facts | {"coverage": model.coverage})
     return _Answer(facts | {"classes": plain(model.scorer.classes_)})
@@ -293,11 +298,11 @@ def _schema(request: Request) -> Response:
     """Describe the service in OpenAPI's format, built by hand, since its fields are the columns."""
     model: _Model = request.app.state.source.model()
     name, item = "texts", dict[str, Any](type="string")
-    if model.text_column is not None:
+    if model.text_columns:
         types = ["string", "number", "boolean", "null"]
         columns = {k: {"type": types, "description": c.kind} for k, c in model.codings.items()}
-        columns = model.document("", columns) | {model.text_column: item}
-        name, item = "documents", _object(columns, model.text_column, model.is_choice)
+        columns = dict.fromkeys(model.text_columns, item) | columns
+        name, item = "documents", _object(columns, model.text_columns[-1], model.is_choice)
     array = {"type": "array", "items": item, "minItems": 1, "maxItems": MAX_DOCUMENTS}
     options: dict[str, Any] = {"method": {"enum": [*METHODS]}}
     paths: dict[str, Any] = {}
@@ -366,7 +371,7 @@ def _parse(request: Request, body: bytes, model: _Model, *options: str) -> tuple
     # A browser lets the page of another site send other types, but not this one.
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
         raise HTTPException(415, f"Send Content-Type: {_JSON}.")
-    name, kind = ("texts", str) if model.text_column is None else ("documents", dict)
+    name, kind = ("documents", dict) if model.text_columns else ("texts", str)
     try:
         sent = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -397,7 +402,7 @@ def _call(model: _Model, function: Callable[..., Any], X: list[Any], **options: 
     try:
         return function(X, **options)
     except (TypeError, ValueError) as error:
-        if model.text_column is None:
+        if not model.text_columns:
             raise
         raise HTTPException(400, shorten(_fault(model, X), 500)) from error
 
@@ -409,8 +414,8 @@ def _fault(model: _Model, documents: list[dict[str, Any]]) -> str:
                 read_column([document.get(name)], name, coding.kind)
             except (TypeError, ValueError):
                 return f"Column {name!r} of document {i} is not of the kind {coding.kind!r}."
-    columns = listed([*model.document("", model.codings)], 20)
-    return f"Send a string as {model.text_column!r}, and no columns but {columns}."
+    columns = listed([*model.text_columns, *model.codings], 20)
+    return f"Send a string as {listed(model.text_columns)}, and no columns but {columns}."
 
 
 @_ROUTER.api_route("/", methods=["GET", "HEAD", "POST"])
@@ -436,7 +441,7 @@ def _result(model: _Model, form: Mapping[str, str], threshold: float | None) -> 
     text = form.get("text", "")
     if not text.strip():
         raise HTTPException(400, "The text is blank. Paste one with words.")
-    values = {name: form.get(in_one_line(f"column {name}")) for name in model.codings}
+    values = {name: form.get(in_one_line(f"column {name}")) for name in model.fields}
     (explanation,) = _explain_short(model, [model.document(text, values)])
     is_class = explanation.labels is None and not explanation.is_number
     sure = f", {percent(explanation.predicted_probability)}" if is_class else ""
@@ -458,17 +463,19 @@ def _result(model: _Model, form: Mapping[str, str], threshold: float | None) -> 
 def _page_html(model: _Model, form: Mapping[str, str], blocks: list[Block]) -> str:
     """Return the page, with the form as it was sent and the blocks below it."""
     inputs = []
-    for i, (name, coding) in enumerate(model.codings.items()):
-        field, values = in_one_line(f"column {name}"), coding.offered[:200]
+    for i, name in enumerate(model.fields):
+        coding, field = model.codings.get(name), in_one_line(f"column {name}")
+        values = [] if coding is None else coding.offered[:200]
+        kind = "" if coding is None else _INPUTS.get(coding.kind, "")
         options = "".join(f'<option value="{escape_text(value)}"></option>' for value in values)
         inputs.append(
             f'<label>{escape_text(name)} <input name="{escape_text(field)}" list="known{i}" '
-            f'value="{escape_text(form.get(field, ""))}"{_INPUTS.get(coding.kind, "")}></label>'
+            f'value="{escape_text(form.get(field, ""))}"{kind}></label>'
             f'<datalist id="known{i}">{options}</datalist>'
         )
     return Template((files("sk_han.serving") / "page.html").read_text("utf-8")).substitute(
         styles=stylesheet(),
-        name=escape_text(model.text_column or "Text"),
+        name=escape_text(model.text_columns[-1] if model.text_columns else "Text"),
         text=escape_text(form.get("text", "")),
         columns="".join(inputs),
         title="Predict a number" if model.scorer.target.is_number else "Classify a text",

@@ -14,7 +14,7 @@ from sklearn.ensemble import (
 )
 
 import sk_han
-from sk_han import HierarchicalTokenizer, load, save
+from sk_han import HierarchicalTokenizer, audit_labels, load, save
 from sk_han.serving import Scorer
 from tests.tiny_models import BAD, GOOD, tiny
 
@@ -36,6 +36,15 @@ FRAME = pd.DataFrame(
 )
 TRAIN, TEST = FRAME[:160], FRAME[160:]
 Y, Y_TEST = LABELS[:160], LABELS[160:]
+
+
+TITLED = pd.DataFrame(
+    {
+        "body": ["It was a day. We came by train."] * 40,
+        "title": ["Lovely stay", None, "Dreadful stay", ""] * 10,
+    }
+)
+SIDES = np.array(["pos", "pos", "neg", "neg"] * 10)
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +111,49 @@ class TestFiles:
             tiny().from_state(state)
 
 
+@pytest.fixture(scope="module")
+def titled():
+    return tiny(text_column=["title", "body"]).fit(TITLED, SIDES)
+
+
+class TestSeveralTexts:
+    """`text_column=["title", "body"]`."""
+
+    def test_a_document_is_its_texts_joined_by_blank_lines(self, titled):
+        explained = titled.explain(TITLED[:2])
+        assert explained[0].text == "Lovely stay\n\nIt was a day. We came by train."
+        assert explained[1].text == "It was a day. We came by train."
+        assert titled.feature_names_in_.tolist() == ["title", "body"]
+
+    def test_explanations_name_the_column_of_each_sentence(self, titled):
+        (explained,) = titled.explain(TITLED[:1])
+        assert explained.sentence_fields == ("title", "body", "body")
+        assert explained.to_frame("sentence")["field"].tolist() == ["title", "body", "body"]
+        text = explained.to_text()
+        assert "title: Lovely stay" in text
+        assert text.count("body: ") == 1
+        assert "title: " in explained.to_html()
+
+    def test_files_and_scorers_read_the_same_texts(self, titled, tmp_path):
+        save(titled, tmp_path / "model.han")
+        expected = titled.predict_proba(TITLED[:4])
+        scorer = Scorer.load(tmp_path / "model.han")
+        np.testing.assert_allclose(scorer.predict_proba(TITLED[:4]), expected, atol=1e-6)
+        (explained,) = scorer.explain(TITLED.to_dict("records")[:1])
+        assert explained.sentence_fields == ("title", "body", "body")
+
+    def test_missing_columns_are_named(self, titled):
+        with pytest.raises(ValueError, match=r"now missing:\n- title"):
+            titled.predict(TITLED[["body"]])
+
+    def test_an_audit_reads_all_texts(self):
+        frame = TITLED.assign(title=[f"Room {i // 2}" for i in range(40)])
+        audit = audit_labels(
+            tiny(text_column=["title", "body"], max_epochs=1), frame, SIDES, n_explained=0
+        )
+        assert len(audit.documents) == 40
+
+
 class TestErrors:
     @pytest.mark.parametrize(
         ("change", "message"),
@@ -125,7 +177,9 @@ class TestErrors:
             ({"text_column": None}, lambda X: X, "One text a document expected"),
             ({"text_column": None, "columns": ["day"]}, lambda X: X, "columns needs text_column"),
             ({"columns": {"day": "numeric"}}, lambda X: X, "is 'numeric'; give one of 'number'"),
-            ({"text_column": ["body", "product"]}, lambda X: X, "text_column"),
+            ({"text_column": 3}, lambda X: X, "text_column"),
+            ({"text_column": []}, lambda X: X, "text_column is an empty list"),
+            ({"text_column": ["body", "title"]}, lambda X: X, "no column 'title'"),
             ({"columns": ["price"]}, lambda X: X, "no column 'price'"),
             ({"columns": ["body"]}, lambda X: X, "columns has 'body', which text_column reads"),
             ({}, lambda X: X.assign(label=Y), "Column 'label' holds the labels"),

@@ -6,7 +6,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from sk_han import DocumentArray, HANClassifier, HierarchicalTokenizer
 from sk_han._documents import LabelledDocuments
-from sk_han._fitting.sources import _gained
+from sk_han._fitting.sources import _relative_gain
 from sk_han._parts.ngrams import WordTable, keyed_ngrams, words_by_id
 from sk_han._targets import fit_target
 from tests.inflected_texts import inflected
@@ -54,7 +54,7 @@ def gained_by(logits, targets):
     """What characters gain, and its error, where both models have these log-odds / 2, (2, D)."""
     n = len(targets)
     data = LabelledDocuments(DocumentArray.from_nested([[[2]]] * n), targets, np.ones(n))
-    return _gained(data, np.stack([-logits, logits], axis=2), fit_target(targets, n)[0])
+    return _relative_gain(data, np.stack([-logits, logits], axis=2), fit_target(targets, n)[0])
 
 
 class TestTrial:
@@ -78,7 +78,7 @@ class TestTrial:
             gain = next(left)
             return (0.0, np.inf) if gain is None else (gain, 0.025)
 
-        monkeypatch.setattr("sk_han._fitting.sources._gained", gained)
+        monkeypatch.setattr("sk_han._fitting.sources._relative_gain", gained)
         fitted = HANClassifier(**TINY).fit(*inflected(400))
         assert (fitted.character_model_ is not None) == pays
         assert sizes == [80 * fold for fold in range(1, len(gains) + 1)]
@@ -91,7 +91,7 @@ class TestTrial:
             seen.append((len(data), target.names.tolist(), known.shape[2]))
             return 0.0, 0.0
 
-        monkeypatch.setattr("sk_han._fitting.sources._gained", gained)
+        monkeypatch.setattr("sk_han._fitting.sources._relative_gain", gained)
         y = np.append(np.repeat(np.arange(31), 12), np.repeat(np.arange(31, 38), 4))
         if several:
             y = np.eye(38, dtype=int)[y]

@@ -86,7 +86,7 @@ class TestRows:
 def fit_part(table, labels):
     """Fit a part to a table whose texts are empty."""
     table = table | {"text": len(labels) * ["a"]}
-    encoder = ColumnEncoder.from_table(table, labels, "text", None)
+    encoder = ColumnEncoder.from_table(table, labels, ("text",), None)
     documents = DocumentArray.from_nested([[] for _ in labels])
     documents.columns = encoder.encode(table).rows
     target, targets = fit_target(labels, len(labels), None)

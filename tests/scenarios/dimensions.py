@@ -219,7 +219,7 @@ _REST: dict[str, list[str]] = {
     "texts": list(corpus.CONTAINERS_OF_TEXTS),
     "index": list(corpus.INDEXES),
     # Those that are least alike; tests/classifier/test_tables.py holds each against each.
-    "beside": ["pandas", "pandas, nullable", "JSON"],
+    "beside": ["pandas", "pandas, nullable", "JSON", "a title"],
     "classes": [*corpus.CLASSES, *corpus.SEVERAL, *corpus.NUMBERS],
     "labels": list(corpus.LABELS),
     "y": [*corpus.CONTAINERS_OF_LABELS, *corpus.INDICATORS],

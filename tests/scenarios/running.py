@@ -224,6 +224,9 @@ class Trial:
         if self.scenario["estimator"] not in OF_COLUMNS:
             return found
         n_marks = [float(len(text)) for text in texts]
+        if self.scenario["beside"] == "a title":
+            titles = [None if n % 2 else text[:9] for text, n in zip(texts, n_marks, strict=True)]
+            return pd.DataFrame({"title": titles, "text": texts, "n": n_marks})
         if self.scenario["beside"] != "pandas":
             return CONTAINERS[self.scenario["beside"]](
                 {
@@ -258,7 +261,8 @@ class Trial:
             same = ("same", FunctionTransformer())
             return Pipeline([same, *steps], transform_input=tokenized or None)
         if kind == "table":
-            return han.set_params(text_column="text")
+            has_title = self.scenario["beside"] == "a title"
+            return han.set_params(text_column=["title", "text"] if has_title else "text")
         if kind == "column":
             column = ColumnTransformer([("text", "passthrough", ["text"])])
             return Pipeline([("column", column), ("han", han)])

@@ -512,6 +512,20 @@ class TestAttacks:
         assert b"<" not in body  # no page
         assert b"product" not in body  # no column
 
+    def test_the_page_asks_for_each_column_of_texts(self, tmp_path):
+        frame = pd.DataFrame({"title": TEXTS, "body": "It was a day."})
+        sk_han.save(tiny(text_column=["title", "body"]).fit(frame, LABELS), tmp_path / "model.han")
+        with serving(tmp_path / "model.han") as started:
+            (field,) = Page(ask(started.url, "GET", "/").body).attributes("input")
+            assert field["name"] == "column title"
+            page = send_form(started, text="A day.", **{"column title": TEXTS[0]}).body
+            assert "title: " in page
+            documents = [{"title": TEXTS[0], "body": "A day."}]
+            (explained,) = json.loads(post(started, "/explain", documents=documents).body)[
+                "explanations"
+            ]
+            assert explained["sentences"][0]["field"] == "title"
+
     @pytest.mark.filterwarnings("ignore:Column .* has 1 value that no two training documents")
     def test_names_and_values_are_text_on_the_page(self, tmp_path):
         names = [f'{tag}"name' for tag in ("<script>", "<img src=x onerror=a>", "</textarea><u>")]

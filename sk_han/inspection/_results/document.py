@@ -120,6 +120,8 @@ class DocumentExplanation(ReadOnlyResult):
         The columns of a table, and what the model reads in them: a value, or a bin of a number.
     column_contributions : ndarray of float64, shape (n_columns,), default=None
         Contribution of each column; zeros by "attention" and "random".
+    sentence_fields : tuple of str, default=()
+        The column of each sentence, if `text_column` has several; else empty.
 
     Raises
     ------
@@ -194,6 +196,7 @@ class DocumentExplanation(ReadOnlyResult):
     column_names: tuple[str, ...] = ()
     column_values: tuple[str, ...] = ()
     column_contributions: NDArray[np.float64] | None = None
+    sentence_fields: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         n_words, n_sentences, n_classes = map(
@@ -203,10 +206,12 @@ class DocumentExplanation(ReadOnlyResult):
             object.__setattr__(self, "ngram_contributions", np.zeros(n_words))
         if self.column_contributions is None:
             object.__setattr__(self, "column_contributions", np.zeros(len(self.column_names)))
-        for name in ("column_names", "column_values"):
+        for name in ("column_names", "column_values", "sentence_fields"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if len(self.column_names) != len(self.column_values):
             raise ValueError("column_names and column_values must have the same length.")
+        if self.sentence_fields and len(self.sentence_fields) != n_sentences:
+            raise ValueError("sentence_fields must name the field of each sentence, or be empty.")
         shapes: dict[str, Shape] = {
             "word_spans": ((n_words, 2), np.int64),
             "sentence_spans": ((n_sentences, 2), np.int64),
@@ -345,7 +350,8 @@ class DocumentExplanation(ReadOnlyResult):
         """Return the data of words or sentences, as columns of one length."""
         errors = self.sentence_errors
         if level == "sentence":
-            return {
+            fields = {"field": self.sentence_fields} if self.sentence_fields else {}
+            return fields | {
                 "text": self.sentences,
                 "start": self.sentence_spans[:, 0],
                 "end": self.sentence_spans[:, 1],
