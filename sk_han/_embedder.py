@@ -86,7 +86,8 @@ class SentenceEmbedder(SharesEncoder, DocumentTransformer, BaseEstimator):
     identity_: EncoderIdentity
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's name and type)
-        "encoder": "no_validation",  # SentenceEncoder checks it
+        # SentenceEncoder checks the encoder.
+        "encoder": "no_validation",
         "tokenizer": [HierarchicalTokenizer, None],
         "memory": [str, os.PathLike, HasMethods("cache"), None],
         "verbose": ["verbose"],
@@ -125,7 +126,8 @@ class SentenceEmbedder(SharesEncoder, DocumentTransformer, BaseEstimator):
             If there are no documents or words, or the encoder gives no vectors.
         """
         texts = check_texts(X)
-        SentenceEncoder.check(self.encoder)  # an error before the texts are read
+        # An invalid encoder raises its error before the texts are read.
+        SentenceEncoder.check(self.encoder)
         tokenizer = HierarchicalTokenizer() if self.tokenizer is None else clone(self.tokenizer)
         tokenizer.set_params(output="ragged").fit(texts)
 
@@ -207,7 +209,8 @@ class SentenceEmbedder(SharesEncoder, DocumentTransformer, BaseEstimator):
     def _reader(self) -> SentenceReader:
         """Return what reads texts; raise a ValueError if the encoder is not that of the fit."""
         check_is_fitted(self)
-        self._validate_params()  # they may be set after the fit
+        # Parameters may have been set after the fit.
+        self._validate_params()
         encoder = vars(self).get("_encoder")
         if encoder is None or encoder.parameter is not self.encoder:
             if self.encoder is None:

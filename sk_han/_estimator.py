@@ -67,69 +67,48 @@ class HANEstimator(SharesEncoder, ClassNamePrefixFeaturesOutMixin, TransformerMi
     time_limit: float | None
     model_: FittedModel
 
-    pool_ = fitted_attribute(lambda model: model.pool, "The parts, their scales and the target.")
-    tokenizer_ = fitted_attribute(lambda model: model.tokenizer, "The fitted tokenizer.")
-    vocabulary_size_ = fitted_attribute(lambda model: model.vocabulary_size, "Number of word ids.")
-    encoder_ = fitted_attribute(
-        lambda model: model.encoder and model.encoder.name, "Name of the sentence encoder."
-    )
-    device_ = fitted_attribute(lambda model: model.device, "The device that computed.")
-    history_ = fitted_attribute(lambda model: model.history, "The numbers of each epoch.")
-    n_iter_ = fitted_attribute(lambda model: model.n_iter, "Number of epochs trained.")
-    best_epoch_ = fitted_attribute(lambda model: model.best_epoch, "The epoch of the weights.")
-    best_score_ = fitted_attribute(
-        lambda model: model.best_score, "Its accuracy on held-out documents."
-    )
+    pool_ = fitted_attribute(lambda m: m.pool, "The parts, their scales and the target.")
+    tokenizer_ = fitted_attribute(lambda m: m.tokenizer, "The fitted tokenizer.")
+    vocabulary_size_ = fitted_attribute(lambda m: m.vocabulary_size, "Number of word ids.")
+    encoder_ = fitted_attribute(lambda m: m.encoder and m.encoder.name, "The sentence encoder.")
+    device_ = fitted_attribute(lambda m: m.device, "The device of the fit.")
+    history_ = fitted_attribute(lambda m: m.history, "Losses and scores of each epoch.")
+    n_iter_ = fitted_attribute(lambda m: m.n_iter, "Number of training epochs.")
+    best_epoch_ = fitted_attribute(lambda m: m.best_epoch, "The epoch whose weights were kept.")
+    best_score_ = fitted_attribute(lambda m: m.best_score, "Its accuracy on held-out documents.")
     fit_summary_ = fitted_attribute(
-        lambda model: model.fit_summary and FitSummary(**model.fit_summary), "Summary of the fit."
+        lambda m: m.fit_summary and FitSummary(**m.fit_summary), "Summary of the fit."
     )
-    text_hashes_ = fitted_attribute(
-        lambda model: model.text_hashes, "Hashes of the training documents."
-    )
-    net_ = fitted_attribute(lambda model: model.pool.network.net, "The fitted skorch net.")
-    ngram_model_ = fitted_attribute(
-        lambda model: model.part(NGRAMS), "The linear model on n-grams."
-    )
-    latent_model_ = fitted_attribute(lambda model: model.part(LATENT), "The latent model.")
-    character_model_ = fitted_attribute(
-        lambda model: model.part(CHARACTERS), "The linear model on characters."
-    )
+    text_hashes_ = fitted_attribute(lambda m: m.text_hashes, "Hashes of training documents.")
+    net_ = fitted_attribute(lambda m: m.pool.network.net, "The fitted skorch net.")
+    ngram_model_ = fitted_attribute(lambda m: m.part(NGRAMS), "The linear model of n-grams.")
+    latent_model_ = fitted_attribute(lambda m: m.part(LATENT), "The latent model of words.")
+    character_model_ = fitted_attribute(lambda m: m.part(CHARACTERS), "The model of characters.")
     latent_character_model_ = fitted_attribute(
-        lambda model: model.part(LATENT_CHARACTERS), "The latent model on characters."
+        lambda m: m.part(LATENT_CHARACTERS), "The latent model of characters."
     )
-    vector_model_ = fitted_attribute(
-        lambda model: model.part(VECTORS), "The model of sentence vectors."
-    )
-    column_model_ = fitted_attribute(lambda model: model.pool.columns, "The model of columns.")
-    network_scale_ = fitted_attribute(lambda model: model.scale(NETWORK), "Scale of the network.")
-    ngram_scale_ = fitted_attribute(lambda model: model.scale(NGRAMS), "Scale of the n-gram model.")
-    latent_scale_ = fitted_attribute(
-        lambda model: model.scale(LATENT), "Scale of the latent model."
-    )
-    character_scale_ = fitted_attribute(
-        lambda model: model.scale(CHARACTERS), "Scale of the model of characters."
-    )
+    vector_model_ = fitted_attribute(lambda m: m.part(VECTORS), "The model of sentence vectors.")
+    column_model_ = fitted_attribute(lambda m: m.pool.columns, "The model of columns.")
+    network_scale_ = fitted_attribute(lambda m: m.scale(NETWORK), "Scale of the network.")
+    ngram_scale_ = fitted_attribute(lambda m: m.scale(NGRAMS), "Scale of the n-gram model.")
+    latent_scale_ = fitted_attribute(lambda m: m.scale(LATENT), "Scale of the latent model.")
+    character_scale_ = fitted_attribute(lambda m: m.scale(CHARACTERS), "Scale of characters.")
     latent_character_scale_ = fitted_attribute(
-        lambda model: model.scale(LATENT_CHARACTERS), "Scale of the latent model of characters."
+        lambda m: m.scale(LATENT_CHARACTERS), "Scale of the latent model of characters."
     )
-    vector_scale_ = fitted_attribute(
-        lambda model: model.scale(VECTORS), "Scale of the model of sentence vectors."
-    )
-    column_scale_ = fitted_attribute(
-        lambda model: model.pool.columns_scale, "Scale of the model of columns."
-    )
+    vector_scale_ = fitted_attribute(lambda m: m.scale(VECTORS), "Scale of sentence vectors.")
+    column_scale_ = fitted_attribute(lambda m: m.pool.columns_scale, "Scale of columns.")
     feature_names_in_ = fitted_attribute(
-        lambda model: np.array(model.feature_names, dtype=object), "Names of the columns read."
+        lambda m: np.array(m.feature_names, dtype=object), "Names of the columns read."
     )
-    n_features_in_ = fitted_attribute(
-        lambda model: len(model.feature_names), "Number of columns read."
-    )
+    n_features_in_ = fitted_attribute(lambda m: len(m.feature_names), "Number of columns read.")
 
     _newest_format = 4
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **{name: to_sklearn(constraint) for name, constraint in COMMON.items()},
         "tokenizer": [HierarchicalTokenizer, None],
-        "encoder": "no_validation",  # SentenceEncoder checks it
+        # SentenceEncoder checks the encoder.
+        "encoder": "no_validation",
         "encoder_memory": [str, os.PathLike, HasMethods("cache"), None],
         # HasMethods accepts strings too; check_embedding_init checks the names.
         "embedding_init": [np.ndarray, HasMethods("__getitem__")],

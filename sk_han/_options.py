@@ -66,7 +66,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class InstanceOf:
-    """Constraint: a value of a type."""
+    """Constraint: an instance of a type."""
 
     kind: type
 

@@ -287,10 +287,9 @@ def _describe(
         return _describe_params(estimator, arrays) | {"steps": steps}
     if kind not in ESTIMATORS or type(estimator) is not getattr(sk_han, kind):
         raise TypeError(
-            "sk_han.save takes a HANClassifier or HANRegressor, a HierarchicalTokenizer or "
-            "SentenceEmbedder, a Pipeline of both, a SequenceTagger or an "
-            f"AttentionTranslator, or a search of one; got {kind}. For everything else there is "
-            "joblib.dump."
+            "sk_han.save takes an estimator of sk_han, a Pipeline of a HierarchicalTokenizer or "
+            "SentenceEmbedder and a HANClassifier or HANRegressor, or a search of one; got "
+            f"{kind}. For everything else there is joblib.dump."
         )
     check_is_fitted(estimator)
     described = _describe_params(estimator, arrays)

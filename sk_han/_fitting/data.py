@@ -416,9 +416,8 @@ def _check_portion(data: FitInput, params: Any, fitted: FittedModel | None) -> N
         raise ValueError("partial_fit sees a portion, and priors need the mix of all documents.")
     if params.class_weight == "balanced":
         raise ValueError(
-            "class_weight='balanced' needs to see all labels, and partial_fit sees a portion. Pass "
-            "a dict, for one label per document from "
-            "sklearn.utils.class_weight.compute_class_weight."
+            "class_weight='balanced' needs to see all labels, and partial_fit sees a portion. Give "
+            "a dict, such as from sklearn.utils.class_weight.compute_class_weight."
         )
     if fitted is None:
         if data.classes is None and not params.n_bins:
@@ -558,7 +557,7 @@ def _check_encoder(X: Any, encoder: Any, warm_start_from: FittedModel | None) ->
         )
     if warm_start_from is not None and warm_start_from.encoder is None:
         raise ValueError(
-            "encoder= was set after the first fit, and a warm start adds no part. Fit anew with "
+            "encoder= was set after the first fit, and a warm start adds no part. Fit again with "
             "warm_start=False."
         )
 

@@ -157,7 +157,8 @@ def fit_linear_models(
         title = f"{', '.join(titles)} and {last} model" if titles else f"{last} model"
         scored = models.held_out_logits(ngrams.parts, fit)
         fitted.append(FittedNgrams(ngrams, title, scored, prior, has_new_directions))
-    for name in rest.parts:  # the model of columns, if any
+    # The only other model is that of columns, if there is one.
+    for name in rest.parts:
         scored = models.held_out_logits([name], fit)
         fitted.append(FittedParts(rest, name, scored, _COLUMNS))
     return fitted
@@ -286,9 +287,8 @@ def _fit_portion(fit: FitState, sources: Sequence[TextSource], earlier: Pool) ->
         return Pool(target, parts, dict(zip(parts, _usual_scales(parts).tolist(), strict=True)))
     if any(part.is_tfidf for part in parts.values()):
         warn_user(
-            f"The n-gram model of {target.n_scores} classes or labels stays as it is, since with "
-            f"more than {MOST_DENSE} it cannot learn on; only the network learns from this "
-            "portion. Fit again to all documents where you can."
+            f"Only the network learns from this portion: with more than {MOST_DENSE} classes or "
+            f"labels, here {target.n_scores}, n-gram models cannot learn on. Fit to all documents."
         )
     # The total weight of the documents of all portions, by which latent models are updated.
     n_documents = None

@@ -77,7 +77,7 @@ class SingleNetworkEstimator(BaseEstimator):
         return tags
 
     def set_params(self: _Estimator, **params: Any) -> _Estimator:
-        """Set parameters; raise a ValueError for a nested one of a value without parameters."""
+        """Set parameters; raise a ValueError for ``a__b`` if the value of `a` has no parameters."""
         check_nested_params(params, self.get_params(deep=False))
         return super().set_params(**params)
 

@@ -111,9 +111,8 @@ def _sources(fit: FitState, earlier: Mapping[str, Any]) -> list[TextSource]:
     all_known = is_known and (validation is None or knows_words(validation.documents))
     if not all_known and not is_auto:
         raise ValueError(
-            f"linear_chars={params.linear_chars!r} reads the characters of words, and "
-            f"{'X_val' if is_known else 'X'} holds word ids without their words. Give raw texts or "
-            "the output of a HierarchicalTokenizer, or leave the model out by linear_chars='auto'."
+            f"linear_chars={params.linear_chars!r} reads words, and {'X_val' if is_known else 'X'} "
+            "holds word ids without their words. Give raw texts, or set linear_chars='auto'."
         )
     if is_auto:
         may_pay = all_known and len(documents) >= _FEWEST_DOCUMENTS

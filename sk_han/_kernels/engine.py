@@ -405,7 +405,7 @@ def recur_gradients(
     Return those of projections (n, 2, U, 3H), weight (n, 2, H, 3H) and bias (n, 2, H).
     """
     H, (threads, _) = weight.shape[1], _division(len(index))
-    # Each chunk has gradients of all distinct inputs, a large array, so there is one task a thread:
+    # Each chunk has gradients of all distinct inputs, a large array, so each thread has one task:
     # half as many chunks as threads, since a task is one direction of a chunk.
     bounds = _chunk_bounds(sequences[1], max(1, threads // 2))
     n = len(bounds) - 1

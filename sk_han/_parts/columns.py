@@ -486,9 +486,8 @@ def to_columns(X: Any, name: str = "X", chosen: Sequence[str] | None = None) -> 
         )
     else:
         raise TypeError(
-            f"text_column reads a table, and {name} is {a_kind(X)}. Give a frame of pandas, polars "
-            "(after collect()) or Arrow, a mapping of columns, or a list of dicts; a tokenizer "
-            "goes into HANClassifier(tokenizer=...)."
+            f"text_column reads a table, and {name} is {a_kind(X)}. Give a frame, a mapping of "
+            "columns or a list of dicts; a tokenizer goes into HANClassifier(tokenizer=...)."
         )
     chosen = names if chosen is None else chosen
     if any(not isinstance(column, str) or names.count(column) > 1 for column in chosen):

@@ -232,9 +232,8 @@ class NgramModel(Part):
         """Raise a ValueError if the model reads characters and lacks the spelling of a word."""
         if self.table is not None and not knows_words(documents):
             raise ValueError(
-                "The documents have words that the vocabulary lacks, and do not hold how these are "
-                "written, but this model reads characters. Give raw texts or the tokenizer's "
-                "documents instead of word ids, or fit with linear_chars=None."
+                "This model reads characters, but the documents have unknown words and do not hold "
+                "how these are written. Give raw texts, or fit with linear_chars=None."
             )
 
     def logits(self, documents: DocumentArray) -> Floats:

@@ -245,7 +245,7 @@ def _without_strings(text: str) -> str:
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a number that JSON has")
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 _KEYS = (str, int, float, NoneType, np.bool_, np.number)
@@ -258,7 +258,8 @@ def to_plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, np.bool_)):
         return None if value is None else bool(value)
     if isinstance(value, str):
-        text = str.__str__(value)  # str() of a member of an Enum is its name
+        # str() of a member of an Enum would return its name, not its value.
+        text = str.__str__(value)
         has_surrogates = not text.isascii() and _SURROGATE.search(text)
         return {"code_points": [*map(ord, text)]} if has_surrogates else text
     if isinstance(value, (int, np.integer)):

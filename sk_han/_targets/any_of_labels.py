@@ -256,8 +256,7 @@ class AnyOfLabels(Target):
                 stays = "the thresholds of the earlier fit stay"
             warn_user(
                 f"threshold={threshold!r} needs documents that are new to the model, and none is "
-                f"known to be: {stays}. Give X_val and y_val, or fit again to enough documents "
-                "to hold some out."
+                f"known to be: {stays}. Give X_val and y_val, or more documents."
             )
         else:
             z, t, w = unseen

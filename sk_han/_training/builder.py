@@ -318,7 +318,8 @@ def predicting_net(
     """
     network = options.get_params(deep=False)
     net: Net = make_net(
-        module__generator=torch.Generator(),  # the weights drawn here are replaced at once
+        # The initial weights drawn here are replaced at once.
+        module__generator=torch.Generator(),
         optimizer=None,
         device=device,
         **{f"module__{name}": value for name, value in network.items()},

@@ -147,7 +147,8 @@ def set_gradients(
             distinct[torch.from_numpy(occurs)][np.newaxis],
             torch.from_numpy(arrays[1]),
             table.shape,
-            device="cpu",  # despite torch.set_default_device
+            # The user may have called torch.set_default_device.
+            device="cpu",
             is_coalesced=True,
             check_invariants=False,
         )

@@ -104,7 +104,8 @@ def _ratio(part: Floats, whole: Floats) -> Floats:
 
 BINS = 15
 _Z = 1.959964  # 95 % of a normal distribution
-_ALIKE = 1e-9  # values that differ by less are equal
+# Values that differ by less than this are equal.
+_ALIKE = 1e-9
 
 
 class Bin(NamedTuple):

@@ -13,16 +13,18 @@ from sk_han._utils.messages import counted
 
 _SECONDS_ON_TERMINAL = 0.2
 _SECONDS_IN_LOG = 8.0
-_SHORT = 0.95  # a log has the seconds of longer stages
+# In a log, which is not rewritten, only longer stages get a line with their seconds.
+_SHORT = 0.95
 _last_told = time.monotonic()
 _n_replaced = 0  # characters of a line that the next one replaces
 
 
 def tell(message: object, *, quiet: bool = False, end: str = "\n") -> None:
-    """Write on standard error, or in a notebook, which would show that as an error, as output."""
+    """Write to standard error; in a notebook, which shows that as an error, to standard output."""
     global _last_told, _n_replaced
     stream = sys.stdout if in_notebook() else sys.stderr
-    if quiet or stream is None:  # `print` would take standard output
+    # With `file=None`, `print` would write to standard output.
+    if quiet or stream is None:
         return
     _last_told = time.monotonic()
     line = str(message).ljust(_n_replaced)

@@ -251,7 +251,8 @@ def _date(kind: str, cell: Any) -> date | None:
     match = _DATE[kind].fullmatch(text) or _DATE["date"].fullmatch(text)
     try:
         return date(*(int(match[part]) for part in "ymd")) if match else None
-    except ValueError:  # a day such as 31 February
+    # The day does not exist, such as 31 February.
+    except ValueError:
         return None
 
 

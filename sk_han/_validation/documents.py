@@ -66,8 +66,7 @@ def as_documents(X: Any, tokenizer: Any, columns: NDArray[np.int32] | None = Non
         if tokenizer is None:
             raise TypeError(
                 f"X is {a_kind(X)}, but this HANClassifier was fitted on word ids or on sentence "
-                "vectors. Give it the output of the tokenizer or SentenceEmbedder that made its "
-                "training data, or fit it on raw text."
+                "vectors. Give it the output of the same tokenizer, or fit it on raw text."
             )
         documents: DocumentArray = tokenizer.transform_ragged(X)
         documents.columns = columns
@@ -89,8 +88,7 @@ def check_sentence_vectors(
             pipeline = f"enable metadata routing and Pipeline(..., transform_input=[{name!r}])"
         raise TypeError(
             f"{name} is {a_kind(X)}, but this HANClassifier reads sentence vectors{source}. Give "
-            "it a SentenceArray of the SentenceEmbedder that made its training data, or "
-            f"{pipeline}."
+            f"it a SentenceArray of its SentenceEmbedder, or {pipeline}."
         )
     check_same_encoder(encoder, dimension, X, "the training documents")
 
@@ -161,8 +159,7 @@ def count_word_ids(
     if size > _MANY_IDS:
         warn_user(
             f"The highest word id is {size - 1:,}, and the network learns a vector for each id up "
-            "to it, which takes gigabytes. Number the words from 2 on without gaps, for example "
-            "by their position in np.unique."
+            "to it. Number the words from 2 on without gaps, for example by np.unique."
         )
     return size
 
@@ -213,8 +210,8 @@ def warn_of_no_words(names: Sequence[str], n_documents: int) -> None:
     if names:
         warn_user(
             f"{len(names):,} of {counted(n_documents)} {agreeing(len(names), 'have')} no words, in "
-            f"{listed(names, 10, str)}: every blank text will get the prediction learnt from their "
-            "labels. Leave them out, or fill them in."
+            f"{listed(names, 10, str)}. Leave them out, since blank texts would all be predicted "
+            "by their labels, or fill them in."
         )
 
 
@@ -280,7 +277,7 @@ def _portions(X: Any, name: str, is_iterator: bool) -> Iterator[list[str]]:
         yield check_texts(portion, name=name, first=n_read)
     elif n_read == 0 and name == "X":
         none = _NO_DOCUMENTS.format(name)
-        raise ValueError(f"{none} {_READ_BEFORE}: make it anew for each call.")
+        raise ValueError(f"{none} {_READ_BEFORE}: create it for each call.")
     elif n_read == 0:
         if_read = f" {_READ_BEFORE}: a Pipeline or a search needs a list." if is_iterator else ""
         raise ValueError(f"{_NO_UNLABELLED}{if_read}")
@@ -341,7 +338,8 @@ def as_list(X: Any, name: str = "X") -> list[Any]:
 
 def _as_text(document: Any, called: str, name: str) -> str:
     if isinstance(document, str):
-        return str.__str__(document)  # str() of a member of an Enum is its name
+        # str() of a member of an Enum would return its name, not its value.
+        return str.__str__(document)
     if isinstance(document, (bytes, bytearray, memoryview)):
         return _decode(bytes(document), f"{called[0].lower()}{called[1:]}")
     kind = type(document).__name__

@@ -82,8 +82,7 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
             dtype = "str" if is_lost or read.dtype.kind == "U" else read.dtype
             raise ValueError(
                 f"Unknown label type: {name} holds {a_kind(cells[0])} in an array of dtype "
-                f"{given.dtype}, which scores, splits and ensembles of scikit-learn refuse. "
-                f"Convert it with astype({dtype})."
+                f"{given.dtype}, which scikit-learn refuses. Convert it with astype({dtype})."
             )
         # The schema of fitted state has no long doubles.
         if read.dtype == np.longdouble:
@@ -104,7 +103,8 @@ def read_labels(cells: Sequence[Any], place: Callable[[int], str]) -> list[Any]:
     """
     labels = [plain_label(cell) for cell in cells]
     if all(isinstance(label, str) for label in labels):
-        labels = [str.__str__(label) for label in labels]  # str() of an enumeration is its name
+        # str() of a member of an Enum would return its name, not its value.
+        labels = [str.__str__(label) for label in labels]
         if ending := [i for i, label in enumerate(labels) if label.endswith("\0")]:
             raise ValueError(
                 f"{place(ending[0])} ends in NUL, {labels[ending[0]]!r}: NumPy drops it, so two "
@@ -221,8 +221,7 @@ def check_numbers(y: Any, n_documents: int | None, name: str = "y") -> Floats:
     if values.ndim > 1 and values.shape[1] > 1:
         raise ValueError(
             f"{name} has {values.shape[1]:,} columns, and a HANRegressor predicts one number for "
-            "each document. Fit one for each column, as "
-            "sklearn.multioutput.MultiOutputRegressor(HANRegressor()) does."
+            "each document. Fit a sklearn.multioutput.MultiOutputRegressor(HANRegressor())."
         )
     values = column_or_1d(values, warn=True)
     if values.dtype.kind not in "biuf":
@@ -602,7 +601,8 @@ def _values(y: Any, name: str) -> Flags:
         values = y.tocsr().toarray()
     else:
         values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
-    if values.dtype == object:  # columns of several types, or nullable ones
+    # Columns of several types, or nullable ones, are arrays of objects.
+    if values.dtype == object:
         values = np.where(np.vectorize(is_missing)(values), np.nan, values)
         if all(isinstance(value, _NUMBERS) for value in values.ravel()):
             values = values.astype(np.float64)
@@ -617,15 +617,13 @@ def _values(y: Any, name: str) -> Flags:
     other = values[(values != 0) & (values != 1)]
     if len(other) and (np.isnan(other) | (other == -1)).all():
         raise ValueError(
-            f"{name} of shape {values.shape} holds {other[0]:g}, as where labels are missing, but "
-            "an indicator holds 0 and 1. Give 0 where a document lacks a label, or leave out "
-            "documents whose labels are not known."
+            f"{name} of shape {values.shape} holds {other[0]:g}, as where labels are missing. Give "
+            "0 where a document lacks a label, or leave out documents with unknown labels."
         )
     if len(other):
         raise ValueError(
             f"{name} of shape {values.shape} holds {other[0]}; an indicator of several labels "
-            "holds 0 and 1 alone. Several columns of classes or numbers cannot be learnt at once: "
-            "fit one classifier for each."
+            "holds 0 and 1 alone. For several columns of classes, fit one classifier for each."
         )
     return values.astype(bool)
 

@@ -101,9 +101,8 @@ def read_frames(
             encoding = _marked_encoding(stream.peek(6), encoding, name, kind == ".jsonl")
             if sep is None and kind not in _KINDS:
                 raise ValueError(
-                    f"{name}: the name must end in {', '.join(_KINDS)}, or in one of these with "
-                    ".gz, .bz2 or .xz after it, to say what the file holds. Rename the file, or "
-                    "give the separator of its columns, on the command line by --sep."
+                    f"{name}: the name must end in {', '.join(_KINDS)}, or in one of these and "
+                    ".gz, .bz2 or .xz. Rename the file, or give the separator of its columns, sep."
                 )
             text = io.TextIOWrapper(stream, encoding, newline="")
             rows = _csv_rows(text, name, sep or _SEPARATORS.get(kind, ","), quoting)
@@ -210,7 +209,8 @@ def _csv_rows(lines: Any, name: str, separator: str, quoting: str) -> Iterator[t
     """Yield the rows that are not blank, each with the number of its first line."""
     # `pandas.read_csv` would fill short rows with blanks, take the first cells of long rows as an
     # index, and wait for 65,536 rows of a pipe before it returns one.
-    csv.field_size_limit(2**31 - 1)  # the largest C long on Windows
+    # This is the largest C long on Windows.
+    csv.field_size_limit(2**31 - 1)
     # Without `strict`, a quote that is never closed would swallow the rest of the file silently.
     mode: Any = csv.QUOTE_NONE if quoting == "none" else csv.QUOTE_MINIMAL
     reader = csv.reader(lines, delimiter=separator, quoting=mode, strict=True)

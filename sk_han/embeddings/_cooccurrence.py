@@ -326,9 +326,8 @@ def initial_vectors(
     if not isinstance(init, np.ndarray):
         if vocabulary is None:
             raise ValueError(
-                "embedding_init maps words to vectors, but X holds word ids. Give an array "
-                "of shape (vocabulary_size, embedding_dim), as sk_han.embeddings.embedding_matrix "
-                "makes from the mapping and the vocabulary, or fit on raw text."
+                "embedding_init maps words to vectors, but X holds word ids. Give an array, as "
+                "sk_han.embeddings.embedding_matrix makes it, or fit on raw text."
             )
         init = embedding_matrix(init, vocabulary, shape[1], random_state)
     if init.shape != shape:
@@ -352,6 +351,5 @@ def _check_finite(vectors: NDArray[Any]) -> None:
         raise ValueError(
             f"embedding_init holds {vectors[tuple(wrong[0])]} in row {rows[0]}; {len(rows):,} of "
             f"{counted(len(vectors), 'row')} {agreeing(len(rows), 'hold')} NaN, infinity or "
-            "numbers beyond single precision. Replace them, for example by np.nan_to_num(vectors, "
-            "posinf=0, neginf=0), or give a mapping without these words."
+            "numbers beyond single precision. Replace them, for example by np.nan_to_num."
         )

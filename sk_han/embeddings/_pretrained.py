@@ -425,8 +425,7 @@ def _check_finite(vectors: NDArray[np.float32], words: Sequence[str]) -> None:
     if wrong:
         raise ValueError(
             f"The pretrained vectors of {listed(wrong, 3)}, {len(wrong):,} of {len(words):,}, "
-            "hold NaN, infinity or numbers beyond single precision. Leave these words out; words "
-            "without a vector start with random ones."
+            "hold NaN, infinity or numbers beyond single precision. Leave these words out."
         )
 
 

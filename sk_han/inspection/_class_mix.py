@@ -270,8 +270,8 @@ def moved_by_chance(p: Floats, reference: Reference) -> float:
     """Test whether mean probabilities, (D, K), differ from those on held-out documents.
 
     Return the p-value of Hotelling's test, with the covariance of the batch and Paulson's
-    approximation of the F distribution. The probabilities need not be right, only as wrong as on
-    held-out documents.
+    approximation of the F distribution. The probabilities need not be calibrated, only as biased as
+    on held-out documents.
     """
     n, k = len(p), p.shape[1] - 1
     away = (p.mean(axis=0) - reference.predicted)[:-1]

@@ -153,8 +153,7 @@ def probability_array(estimator: Any, X: Any) -> NDArray[np.float64]:
     if n_wrong:
         raise ValueError(
             f"predict_proba of {type(estimator).__name__} gives numbers that are not finite for "
-            f"{n_wrong:,} of {counted(len(probabilities))}. Look for NaN or infinite numbers in "
-            "what it was fitted to."
+            f"{n_wrong:,} of {counted(len(probabilities))}. Look for NaN in its training data."
         )
     return probabilities
 

@@ -162,8 +162,7 @@ def _class_numbers(
             name = argument if is_one else f"{argument}[{i}]"
             raise ValueError(
                 f"{name} is {in_one_line(repr(label), 60)}; the classes are "
-                f"{listed(classes.tolist(), 20)}. Give one of them for all documents, or a list "
-                "of one for each."
+                f"{listed(classes.tolist(), 20)}. Give one for all documents, or one for each."
             )
         numbers[i] = number
     if is_one:

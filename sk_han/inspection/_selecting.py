@@ -196,8 +196,7 @@ def read_held_out(
         n_seen = len(kept) - n
         raise ValueError(
             f"{n_seen:,} of {counted(len(kept))} {agreeing(n_seen, 'have')} the words of a "
-            "training document of this model, which is right on these more often than on others. "
-            "Pass documents that it was not fitted to."
+            "training document of this model. Pass documents that it was not fitted to."
         )
     n_blank = n - int(has_text.sum())
     priors = None if model is None else model.fitted.priors

@@ -391,9 +391,9 @@ def _contexts(
     number: int,
     speaks_for: bool,
 ) -> tuple[Context, ...]:
-    """Choose a few occurrences of a term, in documents that it helped to predict as they are.
+    """Choose a few occurrences of a term that support its effect.
 
-    If the term speaks for the class, these are documents predicted as this class, else others.
+    If the term speaks for the class, they are in documents predicted as the class, else in others.
     """
     predicted = read.predicted
     fits = (predicted[places.rows] == number) == speaks_for

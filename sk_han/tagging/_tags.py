@@ -92,7 +92,7 @@ def _read(sentences: Any, labels: Any) -> tuple[list[list[_Piece]], dict[str, in
     """Return the pieces of each sentence, and the number of each label in alphabetical order."""
     if len(sentences) != len(labels):
         raise ValueError(
-            f"Given are {counted(len(sentences), 'sentence')} and labels of {len(labels):,}."
+            f"X has {counted(len(sentences), 'sentence')} and y labels of {len(labels):,}."
         )
     sentence_pieces = []
     for i, (tokens, tags) in enumerate(zip(sentences, labels, strict=True)):
@@ -159,8 +159,8 @@ def as_sentences(X: Any, n_columns: int | None = None) -> list[list[Token]]:
             if len(token) != n_columns:
                 raise ValueError(
                     f"Token {j} of sentence {i} of X has {counted(len(token), 'column')}: "
-                    f"{brief(token)}; expected {n_columns}, as in the first token of the training "
-                    "sentences. Give each token its word and the same further columns."
+                    f"{brief(token)}; expected {n_columns}, as in the training sentences. Give "
+                    "each token its word and the same further columns."
                 )
         sentences.append(row)
     return sentences

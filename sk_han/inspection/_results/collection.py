@@ -528,9 +528,8 @@ def _check_true_labels(y_true: Any, explanations: Sequence[DocumentExplanation])
         number = ClassNames(classes).number(label)
         if number is None:
             raise ValueError(
-                f"y_true[{i}] is {label!r}, which is none of the classes "
-                f"{listed(classes, 20)}. Give labels of classes_, and leave out documents of "
-                "classes that the classifier was not fitted on."
+                f"y_true[{i}] is {label!r}, which is none of the classes {listed(classes, 20)}. "
+                "Give labels of classes_, and leave out documents of other classes."
             )
         true[i] = classes[number]
     return true
