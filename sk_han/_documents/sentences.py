@@ -140,9 +140,7 @@ class SentenceArray(DocumentArray):
             arrays.append(np.atleast_2d(np.asarray(vectors)))
         dimensions = {vectors.shape[-1] for vectors in arrays}
         if len(dimensions) != 1:
-            raise ValueError(
-                f"Sentence vectors need the same size; got {sorted(dimensions) or 'no documents'}."
-            )
+            raise ValueError(f"Sentence vectors need one size; got {sorted(dimensions) or 'none'}.")
         starts = to_offsets(np.array([len(vectors) for vectors in arrays]))
         words = np.full(starts[-1], UNKNOWN_ID, dtype=np.int32)
         return cls(DocumentArray(words, np.arange(starts[-1] + 1), starts), np.concatenate(arrays))
@@ -255,9 +253,7 @@ def _finite_vectors(vectors: ArrayLike) -> NDArray[np.float32]:
     if array.dtype.kind not in "biuf":
         raise TypeError(f"Sentence vectors must be numbers; got dtype {array.dtype}.")
     if array.ndim != 2 or array.shape[1] == 0:
-        raise ValueError(
-            f"Sentence vectors must be an array of shape (n_vectors, d); got shape {array.shape}."
-        )
+        raise ValueError(f"Sentence vectors must have the shape (n_vectors, d); got {array.shape}.")
     if array.dtype != np.float32:
         with np.errstate(over="ignore"):
             array = array.astype(np.float32)

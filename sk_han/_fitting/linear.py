@@ -288,7 +288,7 @@ def _fit_portion(fit: FitState, sources: Sequence[TextSource], earlier: Pool) ->
     if any(part.is_tfidf for part in parts.values()):
         warn_user(
             f"Only the network learns from this portion: with more than {MOST_DENSE} classes or "
-            f"labels, here {target.n_scores}, n-gram models cannot learn on. Fit to all documents."
+            f"labels, here {target.n_scores}, n-gram models are not updated. Fit to all documents."
         )
     # The total weight of the documents of all portions, by which latent models are updated.
     n_documents = None

@@ -117,9 +117,7 @@ def to_strings(returned: Any, parameter: str) -> list[str]:
         got = "objects of type " + ", ".join(sorted(kind.__name__ for kind in kinds))
     else:
         got = a_kind(returned)
-    raise TypeError(
-        f"{parameter} must return a list of strings; got {got}. For spaCy, return token.text."
-    )
+    raise TypeError(f"{parameter} must return a list of strings, not {got}; in spaCy, token.text.")
 
 
 def locate_sentences(text: str, sentences: Iterable[str]) -> list[Span]:

@@ -386,9 +386,7 @@ def document_weights(
         with np.errstate(over="ignore", under="ignore"):
             weights = weights * _class_weights(class_weight, labels, classes)
         if not weights.any():
-            raise ValueError(
-                f"class_weight={class_weight} leaves no document a weight to learn from."
-            )
+            raise ValueError(f"class_weight={class_weight} leaves all documents without weight.")
     smallest, largest = weights[weights > 0].min(), weights.max()
     if largest / _FARTHEST > smallest:
         raise ValueError(
@@ -479,9 +477,7 @@ def check_groups(groups: Any, n_documents: int) -> Integers:
     try:
         numbers = [number.setdefault(name, len(number)) for name in names]
     except TypeError as error:
-        raise TypeError(
-            f"groups are numbers or strings, one for each document: {error}."
-        ) from error
+        raise TypeError(f"groups are numbers or strings, one per document: {error}.") from error
     return np.array(numbers, dtype=np.int64)
 
 

@@ -97,9 +97,7 @@ def complete(arguments: argparse.Namespace, stored: Mapping[str, Any] | None = N
         arguments.separator = names.get(arguments.separator, arguments.separator)
     arguments.sep = "\t" if arguments.sep in ("tab", r"\t") else arguments.sep
     if getattr(arguments, "label", None) in arguments.text:
-        raise UsageError(
-            f"{arguments.label!r} is both --text and --{column}; give another for one."
-        )
+        raise UsageError(f"{arguments.label!r} is both --text and --{column}; give another one.")
     if adopted:
         fitted = f"{in_one_line(arguments.model)} was fitted to a table with {' '.join(adopted)}"
         tell(f"{fitted}: taken here, too.", quiet=arguments.quiet)

@@ -100,9 +100,7 @@ def make_reviews(
     if isinstance(n_samples, bool) or not isinstance(n_samples, Integral) or n_samples < 1:
         raise ValueError(f"n_samples must be an integer of at least 1; got {n_samples!r}.")
     if n_classes not in GRADES:
-        raise ValueError(
-            f"n_classes must be 2, 3, 4 or 5, the scales of the reviews; got {n_classes!r}."
-        )
+        raise ValueError(f"n_classes must be 2, 3, 4 or 5; got {n_classes!r}.")
     # Loading tables, which imports this module too, does not need scikit-learn.
     from sklearn.utils import check_random_state
 

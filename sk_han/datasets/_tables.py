@@ -102,7 +102,7 @@ def read_frames(
             if sep is None and kind not in _KINDS:
                 raise ValueError(
                     f"{name}: the name must end in {', '.join(_KINDS)}, or in one of these and "
-                    ".gz, .bz2 or .xz. Rename the file, or give the separator of its columns, sep."
+                    ".gz, .bz2 or .xz. Rename the file, or give the separator of columns as sep."
                 )
             text = io.TextIOWrapper(stream, encoding, newline="")
             rows = _csv_rows(text, name, sep or _SEPARATORS.get(kind, ","), quoting)

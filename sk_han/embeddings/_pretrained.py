@@ -265,9 +265,7 @@ def load_embeddings(
     [0.5, 0.25]
     """
     if vocabulary is None and documents is not None:
-        raise ValueError(
-            "documents hold word ids, whose words only their vocabulary knows: give it too."
-        )
+        raise ValueError("documents hold word ids; give the vocabulary that names their words.")
     if vocabulary is None:
         return _collect(_entries(path), None)
     ids = word_ids(vocabulary)
@@ -358,9 +356,7 @@ def _entries(path: Any) -> Iterable[tuple[str, Callable[[], Any]]]:
     # KeyedVectors of gensim are not iterable.
     words = getattr(path, "key_to_index", path)
     if not isinstance(words, Mapping):
-        raise TypeError(
-            f"path is {a_kind(path)}; give a path, KeyedVectors, or a mapping of words to vectors."
-        )
+        raise TypeError(f"path is {a_kind(path)}; give a path, KeyedVectors, or a mapping.")
     return ((word, partial(path.__getitem__, word)) for word in words)
 
 

@@ -92,7 +92,7 @@ def _read(sentences: Any, labels: Any) -> tuple[list[list[_Piece]], dict[str, in
     """Return the pieces of each sentence, and the number of each label in alphabetical order."""
     if len(sentences) != len(labels):
         raise ValueError(
-            f"X has {counted(len(sentences), 'sentence')} and y labels of {len(labels):,}."
+            f"Got {counted(len(sentences), 'sentence')} and labels of {len(labels):,}."
         )
     sentence_pieces = []
     for i, (tokens, tags) in enumerate(zip(sentences, labels, strict=True)):
