@@ -28,26 +28,26 @@ from sk_han._validation.documents import check_texts
 
 
 class SentenceEmbedder(SharesEncoder, DocumentTransformer, BaseEstimator):
-    """Turn raw texts into documents of sentence vectors, which `HANClassifier` reads.
+    """Convert raw texts to documents of sentence vectors, which `HANClassifier` reads.
 
-    Texts are split into sentences as `HierarchicalTokenizer` splits them, and an encoder, usually a
-    pretrained one, makes a vector of each. A transformer reads a few hundred words at once; in this
-    way it reads documents of any length. The words are kept too, for the network and the
+    Texts are split into sentences like by `HierarchicalTokenizer`, and an encoder, usually a
+    pretrained one, computes a vector of each sentence. A transformer that reads a few hundred words
+    at once can thus read documents of any length. The words are kept, too, for the network and the
     other linear models of `HANClassifier`.
 
     Parameters
     ----------
     encoder : object or str
-        What makes vectors of sentences, as for `HANClassifier`: anything with ``encode(list of
-        str)``, which returns vectors of shape (n, d); a model of fastembed, with ``embed``; a
-        scikit-learn transformer from texts to dense vectors, which is cloned and fitted on the
-        sentences; or a string ``"module:Name"``. `clone` shares encoders of the first two kinds.
+        The sentence encoder, as for `HANClassifier`: an object with ``encode(list of str)``, which
+        returns vectors of shape (n, d); a model of fastembed, with ``embed``; a scikit-learn
+        transformer from texts to dense vectors, which is cloned and fitted on the sentences; or a
+        string ``"module:Name"``. `clone` shares encoders of the first two kinds.
     tokenizer : HierarchicalTokenizer, default=None
-        Splits texts into sentences, and finds the words for the other parts of the classifier.
-        Cloned and fitted; None means ``HierarchicalTokenizer()``.
+        Splits texts into sentences, and into words for the other parts of the classifier. It is
+        cloned and fitted; None means ``HierarchicalTokenizer()``.
     memory : str, path-like or joblib.Memory, default=None
-        Folder that keeps the vector of each sentence, for later calls and processes. It knows
-        encoders apart by their vectors. None keeps none.
+        Folder that caches the vector of each sentence for later calls and processes. Encoders are
+        distinguished by their vectors. None caches nothing.
     verbose : int, default=0
         1 shows how many sentences are encoded.
 
@@ -56,19 +56,19 @@ class SentenceEmbedder(SharesEncoder, DocumentTransformer, BaseEstimator):
     tokenizer_ : HierarchicalTokenizer
         The fitted tokenizer.
     encoder_ : object
-        The encoder; a scikit-learn transformer fitted.
+        The encoder; if it is a scikit-learn transformer, the fitted clone.
     identity_ : EncoderIdentity
         Name of the encoder and its vectors of fixed sentences, by which others are refused.
 
     See Also
     --------
-    HANClassifier : Its parameter `encoder` reads texts without this step.
+    HANClassifier : Reads texts with its parameter `encoder`, without this step.
 
     Notes
     -----
-    Each distinct sentence is encoded once in a call. Together with texts and vectors (4 d bytes for
-    each distinct sentence) the memory of a batch is needed. A file of `sk_han.save` does not hold
-    the encoder, and a pickle holds it if it can be pickled.
+    Each distinct sentence is encoded once per call. In addition to the texts and their vectors (4 d
+    bytes per distinct sentence), memory is needed for a batch. `sk_han.save` does not store the
+    encoder; a pickle stores it if it can be pickled.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class SentenceEmbedder(SharesEncoder, DocumentTransformer, BaseEstimator):
     # Not skipped, since the parameters of the user's tokenizer must be checked too.
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> SentenceEmbedder:
-        """Learn the vocabulary, and fit the encoder if it is one to be fitted.
+        """Learn the vocabulary, and fit the encoder if it is a scikit-learn transformer.
 
         Parameters
         ----------
@@ -121,9 +121,9 @@ class SentenceEmbedder(SharesEncoder, DocumentTransformer, BaseEstimator):
         Raises
         ------
         TypeError
-            If the encoder is none, or a document no string.
+            If the encoder is not valid, or a document is not a string.
         ValueError
-            If there are no documents or words, or the encoder gives no vectors.
+            If there are no documents or words, or if the encoder returns no vectors.
         """
         texts = check_texts(X)
         # An invalid encoder raises its error before the texts are read.
@@ -140,12 +140,12 @@ class SentenceEmbedder(SharesEncoder, DocumentTransformer, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit_transform(self, X: Any, y: Any = None) -> SentenceArray:
-        """Fit, and return what `transform` returns; see `fit` for the arguments."""
+        """Fit, then convert the same texts; see `fit` and `transform`."""
         texts = check_texts(X)
         return self.fit(texts).transform(texts)
 
     def transform(self, X: Any) -> SentenceArray:
-        """Turn texts into sentence vectors.
+        """Convert texts to documents of sentence vectors.
 
         Parameters
         ----------
@@ -155,12 +155,12 @@ class SentenceEmbedder(SharesEncoder, DocumentTransformer, BaseEstimator):
         Raises
         ------
         ValueError
-            If the encoder gives other than one vector of its size for each sentence, or NaN.
+            If the encoder does not return one finite vector of its size for each sentence.
         """
         return self._reader().transform_ragged(X)
 
     def locate(self, texts: Any) -> tuple[SentenceArray, list[DocumentSpans]]:
-        """Return documents, and the positions of their sentences and words.
+        """Convert texts, and return the positions of their sentences and words.
 
         Returns
         -------
@@ -172,26 +172,26 @@ class SentenceEmbedder(SharesEncoder, DocumentTransformer, BaseEstimator):
         return self._reader().locate(texts)
 
     def keep_words(self, documents: Any, sources: Any, kept: Any) -> SentenceArray:
-        """Return documents of some words alone; changed sentences are encoded anew."""
+        """Return documents with only some words; sentences that changed are encoded again."""
         return self._reader().keep_words(documents, sources, kept)
 
     def inverse_transform(self, documents: Any) -> list[list[list[str]]]:
-        """Turn word ids back into words, as `HierarchicalTokenizer.inverse_transform` does."""
+        """Convert word ids back to words, as `HierarchicalTokenizer.inverse_transform` does."""
         check_is_fitted(self)
         return self.tokenizer_.inverse_transform(documents)
 
     @property
     def encoder_(self) -> Any:
-        """The encoder; a scikit-learn transformer fitted."""
+        """The encoder; if it is a scikit-learn transformer, the fitted clone."""
         return self._reader().encoder.encoder
 
     def to_state(self) -> dict[str, Any]:
-        """Return the fitted state: the tokenizer, and which encoder it is."""
+        """Return the fitted state: the tokenizer, and the identity of the encoder."""
         check_is_fitted(self)
         return {"tokenizer": self.tokenizer_, "identity": self.identity_._asdict()}
 
     def from_state(self, state: Mapping[str, Any]) -> SentenceEmbedder:
-        """Restore the result of `to_state` of files; ValueError if the encoder is another one."""
+        """Restore a state from `to_state`; raise a ValueError if `encoder` is another encoder."""
         check(EMBEDDER, state)
         self.tokenizer_ = state["tokenizer"]
         self.identity_ = EncoderIdentity(**state["identity"])
@@ -207,7 +207,7 @@ class SentenceEmbedder(SharesEncoder, DocumentTransformer, BaseEstimator):
         return state
 
     def _reader(self) -> SentenceReader:
-        """Return what reads texts; raise a ValueError if the encoder is not that of the fit."""
+        """Return the reader of texts; raise a ValueError if `encoder` is not that of the fit."""
         check_is_fitted(self)
         # Parameters may have been set after the fit.
         self._validate_params()

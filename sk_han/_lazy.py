@@ -1,4 +1,4 @@
-"""Names that load on first use: PEP 562, from the stub that type checkers read."""
+"""Lazy loading of public names (PEP 562), as declared in the stub that type checkers read."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any
 def attach(
     package: str, file: str
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return `__getattr__`, `__dir__` and `__all__` of a package whose names its stub exports.
+    """Create `__getattr__`, `__dir__` and `__all__` for a package, from the exports of its stub.
 
-    The stub stands next to `file` and has imports such as ``from a import B as B`` alone; those
+    The stub is next to `file` and consists of imports such as ``from a import B as B``. Imports
     from the package itself are its modules, which `__all__` leaves out.
     """
     tree = ast.parse(Path(file).with_suffix(".pyi").read_text("utf-8"))
@@ -28,8 +28,9 @@ def attach(
 
     def getattribute(name: str) -> Any:
         if name not in home:
+            # With name and obj, Python appends "Did you mean".
             message = f"module {package!r} has no attribute {name!r}"
-            raise AttributeError(message, name=name, obj=modules[package])  # for "Did you mean"
+            raise AttributeError(message, name=name, obj=modules[package])
         if home[name] == package:
             return import_module(f"{package}.{name}")
         value = getattr(import_module(str(home[name])), name)

@@ -1,4 +1,4 @@
-"""Versions and machine, for bug reports."""
+"""The function `show_versions`, whose output belongs in bug reports."""
 
 from __future__ import annotations
 

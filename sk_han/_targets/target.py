@@ -80,7 +80,8 @@ class Target(ABC):
     def encode_to_compare(self, y: Any) -> NDArray[Any]:
         """Encode labels to compare them with decisions, and warn of unknown labels.
 
-        An unknown label gets a code that no decision has; several labels get further columns.
+        An unknown label gets a code that no decision has or, with several labels per document, a
+        further column.
         """
         return self.encode(y, y.shape[0] if hasattr(y, "shape") else len(y))
 

@@ -277,7 +277,7 @@ def check_net_params(net_params: Mapping[str, Any]) -> None:
             raise ValueError(f"{name} in net_params must be {constraint}; got {value!r}.")
 
 
-# Entries of a state that are no sizes of its network.
+# Entries of a state that are not sizes of its network.
 _NO_SIZES = {"options", "valid_batch_size", "weights"}
 
 

@@ -46,7 +46,7 @@ def line_end() -> str:
 
 
 def rewrites_lines() -> bool:
-    """Return whether what is written on standard error can be replaced: a terminal, a notebook."""
+    """Return whether lines on standard error can be overwritten, as in a terminal or notebook."""
     # A replacement of standard error may have no method other than `write`.
     with suppress(AttributeError, ValueError):  # ValueError: it is closed
         if sys.stderr.isatty():

@@ -175,8 +175,9 @@ def read_held_out(
 ) -> HeldOut:
     """Read the documents by which a threshold is chosen; `by` is the function that errors name.
 
-    Blank texts and training documents are left out, and so are documents beyond the model's priors.
-    A ValueError is raised if too few remain to show an error of at most `max_error`.
+    Blank texts, training documents, and documents of classes that are too frequent for the model's
+    priors are left out. A ValueError is raised if too few remain to show an error of at most
+    `max_error`.
     """
     classes = classes_of(estimator, by)
     model = reader_of(estimator)
