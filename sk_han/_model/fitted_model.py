@@ -177,8 +177,8 @@ class FittedModel:
     def read_with(self, encoder: Any, memory: Any = None, *, quiet: bool = True) -> FittedModel:
         """Return the model with a user's encoder, after checking that it is the encoder of the fit.
 
-        The model stays as it is if `encoder` is None or already in use, if the fit fitted its own
-        encoder, or if the model reads no texts and so does not encode sentences.
+        At most `memory` and `quiet` change if `encoder` is None or already in use, if the fit
+        fitted its own encoder, or if the model reads no texts and so does not encode sentences.
         """
         own = self.sentence_encoder
         if self.encoder is None or self.tokenizer is None or encoder is None:

@@ -81,8 +81,8 @@ REGRESSOR: dict[str, Constraint] = {
     "scale": Choice(("linear", "log")),
 }
 
-# The constraints of the parameters of each estimator that `save` writes. With None, a file is not
-# checked against constraints, and the constructor of the estimator refuses invalid parameters.
+# The constraints of the parameters of each estimator that `save` writes. With None, they are not
+# checked here; `load` checks them once it has created the estimator, by those of its class.
 ESTIMATORS: dict[str, dict[str, Constraint] | None] = {
     "HANClassifier": CLASSIFIER,
     "HANRegressor": REGRESSOR,

@@ -263,7 +263,7 @@ async def _body(request: Request) -> AsyncIterator[bytes]:
             body += part
             if len(body) > MAX_BODY:
                 raise HTTPException(413, f"Send at most {MAX_BODY:,} bytes at once.")
-        # Explaining a document takes about 16 times as long as predicting it.
+        # The time of a request grows with its length, and explaining takes many times as long.
         cost = len(body) * (1 if request.url.path.endswith("/predict") else 16)
         slots = request.app.state.slots[cost > 2**16]
         await asyncio.wait_for(slots.acquire(), SECONDS_WAITING)
