@@ -5,9 +5,14 @@ from typing import Any
 import numpy as np
 
 from sk_han import ExplanationList
-from sk_han.inspection import NumberReport, Report
+from sk_han.inspection import NumberReport, Report, Slice
 from tests.by_hand import signed
 
+SLICES = [
+    Slice("word", "bad film", 3, 0.75, 0.5, 0.875, 1e-6, ("film", "a film"), (2, 4)),
+    Slice("column", "shop = Köln", 2, 0.5, 0.25, 0.75, 0.03125, (), (5,)),
+    *(Slice("length", f"{n} to 11", 2, 0.5, 0.25, 0.75, 0.03125, (), (5,)) for n in (3, 5, 7)),
+]
 HOSTILE = "<script>alert(1)</script>\"'&</details></td>\x1b[31m"
 
 
@@ -137,6 +142,7 @@ def hostile() -> Report:
         mistakes=ExplanationList([explanation, explanation]),
         baseline_note=HOSTILE,
         notes=[HOSTILE],
+        slices=[SLICES[0]._replace(kind=HOSTILE, name=HOSTILE, also=(HOSTILE,))],
     )
 
 

@@ -91,6 +91,7 @@ def report_blocks(report: Reported, extent: str) -> Iterator[Block]:
         "Scores": [*_score_blocks(report, in_terminal), *_labels_table(report, extent)],
         confusion: list(_confusion_blocks(report, in_terminal)),
         "Calibration and length": [] if in_terminal else list(_accuracy_tables(report)),
+        "Where the model fails": list(_slice_blocks(report, extent)),
         "Most confident mistakes": list(_mistakes(report, extent)),
     }
     yield from _frame_blocks(report, in_terminal, on, lead, sections)
@@ -100,10 +101,7 @@ def number_report_blocks(report: Reported, extent: str) -> Iterator[Block]:
     """Yield the blocks of a report on numbers, as `report_blocks` does."""
     in_terminal, rows = extent == "terminal", report.mistake_rows
     errors = report.predicted - report.targets
-    titles = [
-        ["predicted ", Span(amount(report.predicted[i])), ", true ", Span(amount(report.marked(i)))]
-        for i in rows
-    ]
+    titles = [_prediction(report, row) for row in rows.tolist()]
     sections: dict[str, list[Block]] = {"Scores": [*_score_blocks(report, in_terminal)]}
     if not in_terminal:
         sections["True and predicted numbers"] = [
@@ -111,12 +109,62 @@ def number_report_blocks(report: Reported, extent: str) -> Iterator[Block]:
             report.matrix,
         ]
         sections["Where errors are large"] = [*_error_tables(report)]
+    sections["Where the model fails"] = [*_slice_blocks(report, extent)]
     sections["Largest errors"] = [
         *_explained_mistakes(report, extent, titles, np.sign(errors[rows]))
     ]
     yield from _frame_blocks(
         report, in_terminal, counted(report.n_documents), [_gain_note(report)], sections
     )
+
+
+def _slice_blocks(report: Reported, extent: str) -> Iterator[Block]:
+    """Yield the slices that have more mistakes than the other documents, with examples."""
+    in_terminal, is_number = extent == "terminal", report.what == "number"
+    wrong = "far off" if is_number else "wrong"
+    if not report.slices:
+        if report.n_slices and not in_terminal:
+            yield Sentence(
+                f"None of the {report.n_slices:,} slices tested (words, lengths, ...) has "
+                f"significantly more documents that are {wrong} than the rest."
+            )
+        return
+    shown = report.slices[: LINES if in_terminal else None]
+    rows: list[list[Text]] = []
+    for one in shown:
+        name: list[Any] = [f"{one.kind} ", *names([one.name]), " words" * (one.kind == "length")]
+        name += [Span(f" (also {', '.join(one.also)})", "small")] * bool(one.also)
+        rate = _interval(one.error, one.low, one.high)
+        rows.append([name, Bar(one.error, "against"), rate, f"{one.n_documents:,}"])
+    yield Table(rows, ["slice", "", wrong, "documents"], "classes")
+    yield from more(len(report.slices) - len(shown), "slice")
+    if in_terminal:
+        return
+    explained = (
+        f"Significantly more of these documents are {wrong} than of the others: Fisher's exact "
+        f"test, corrected for the {report.n_slices:,} slices tested. Slices with the most "
+        "additional mistakes come first; those of nearly the same documents are one row."
+    )
+    if is_number:
+        limit = amount(np.quantile(np.abs(report.predicted - report.targets), 0.75))
+        explained += f" Far off is the quarter with the largest errors, above {limit}."
+    yield Sentence(explained, "han-small")
+    examples: list[Block] = []
+    for one in shown:
+        examples.append(Sentence([f"{one.kind} ", Span(one.name)]))
+        for row in one.examples:
+            head = [f"Document {document_name(row, report.ids)}: ", *_prediction(report, row)]
+            examples.append(entry(head, None if report.texts is None else report.texts[row]))
+    yield Fold("Examples: the worst mistakes of each slice", examples)
+
+
+def _prediction(report: Reported, row: int) -> list[Any]:
+    """Return what is predicted for a document, and what is true."""
+    if report.what == "number":
+        numbers = amount(report.predicted[row]), amount(report.marked(row))
+        return ["predicted ", Span(numbers[0]), ", true ", Span(numbers[1])]
+    answer, marked = label_spans(report.answer(row)), label_spans(report.marked(row))
+    return ["predicted ", *answer, ", labelled ", *marked]
 
 
 def _error_tables(report: Reported) -> Iterator[Block]:
@@ -171,8 +219,10 @@ def _trained_note(report: Reported) -> str:
     n = len(report.trained_on)
     if n:
         # Words that the vocabulary lacks or a limit cuts off cannot be compared.
-        copies = f"{counted(n)} {agreeing(n, 'have')} the same words as a training document"
-        return f"{copies}, as far as the model reads them, so the scores may be too high."
+        copies = (
+            f"{counted(n)} {agreeing(n, 'have')} the same or nearly the same words as a training"
+        )
+        return f"{copies} document, as far as the model reads them, so the scores may be too high."
     return "No document is known to have the same words as a training document."
 
 

@@ -257,7 +257,7 @@ def reliability(
 
 def accuracy_interval(right: Flags, groups: Integers | None = None) -> tuple[float, float]:
     """Return the 95 % confidence interval of the accuracy; with groups (D,), for sampled groups."""
-    worth = _worth(right, groups)
+    worth = effective_share(right, groups)
     return share_interval(int(np.count_nonzero(right)) * worth, len(right) * worth)
 
 
@@ -315,7 +315,7 @@ def mean_interval(
     return max(lowest, mean - half), min(highest, mean + half)
 
 
-def _worth(values: NDArray[Any], groups: Integers | None) -> float:
+def effective_share(values: NDArray[Any], groups: Integers | None) -> float:
     """Return the effective sample size per document: 1 without groups, usually less with groups.
 
     Korn and Graubard, 1998, Confidence intervals for proportions with small expected number of
@@ -361,7 +361,7 @@ def difference_interval(
     Statistics in Medicine 24: half a document is added to each kind of discordant documents, which
     exactly one of both models has right.
     """
-    worth = _worth(right.astype(np.float64) - right_of_other, groups)
+    worth = effective_share(right.astype(np.float64) - right_of_other, groups)
     n = len(right) * worth + 2
     ours = int(np.count_nonzero(right & ~right_of_other)) * worth + 0.5
     theirs = int(np.count_nonzero(right_of_other & ~right)) * worth + 0.5

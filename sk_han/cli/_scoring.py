@@ -207,7 +207,7 @@ def evaluate(arguments: argparse.Namespace) -> None:
     started = time.monotonic()
     evaluation = _make_report(arguments)
     if arguments.json:
-        names = ("labels", "notes", "scores", "gain", "classes", "confusion")
+        names = ("labels", "notes", "scores", "gain", "classes", "confusion", "slices")
         data = evaluation.to_dict()
         with writing(arguments.output) as file:
             file.write(json.dumps({name: data[name] for name in names if name in data}) + "\n")

@@ -14,6 +14,7 @@ from sk_han.inspection._results.number_report import NumberReport as NumberRepor
 from sk_han.inspection._results.report import ClassScores as ClassScores
 from sk_han.inspection._results.report import LengthBin as LengthBin
 from sk_han.inspection._results.report import Report as Report
+from sk_han.inspection._results.report import Slice as Slice
 from sk_han.inspection._results.selective import SelectiveThreshold as SelectiveThreshold
 from sk_han.inspection._results.summary import ClassSummary as ClassSummary
 from sk_han.inspection._results.summary import Context as Context

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
@@ -109,9 +110,36 @@ def flip_shares(
     return shares
 
 
+def linear_datamodeling_scores(
+    documents: DocumentArray,
+    kept: NDArray[np.bool_],
+    true: NDArray[np.float64],
+    scores: NDArray[np.floating],
+) -> NDArray[np.float64]:
+    """Correlate the ranks of predicted and true scores of sets of sentences, (D,).
+
+    `kept` (B, N) are the sentences of B sets, `true` (B, D) the scores of documents of these alone,
+    and `scores` (T,) those of words, whose sums predict them. The result is NaN for documents of
+    fewer than three sentences, and where all true scores are the same; 0 where the predicted ones
+    are.
+    """
+    by_sentence = np.add.reduceat(scores, documents.sentence_starts[:-1])  # (N,)
+    starts = documents.document_starts[:-1]
+    predicted = np.add.reduceat(kept * by_sentence, starts, axis=1)  # (B, D)
+    ranks = [rankdata(values, axis=0) - (len(kept) + 1) / 2 for values in (predicted, true)]
+    shared, *squares = (
+        (a * b).sum(axis=0) for a, b in (ranks, (ranks[0], ranks[0]), (ranks[1], ranks[1]))
+    )
+    result = np.zeros(len(documents))
+    np.divide(shared, np.sqrt(squares[0] * squares[1]), out=result, where=shared != 0)
+    result[(documents.sentences_per_document < 3) | (squares[1] == 0)] = np.nan
+    return result
+
+
 CONTROL = "random"
-METRICS = ("comprehensiveness", "sufficiency", "flip")
-_DROPS = METRICS[:2]  # of a probability, which may also rise; the other metrics are shares
+METRICS = ("comprehensiveness", "sufficiency", "flip", "lds")
+_DROPS = METRICS[:2]  # of a probability, which may also rise
+_SETS = 20  # of sentences
 Method = str | Callable[[Any, Any], Sequence[NDArray[np.floating]]]
 
 
@@ -166,8 +194,13 @@ def faithfulness_report(
       is higher with these words alone.
     - **Flip** (lower is better): the smallest share of top words whose removal changes the
       decision, in steps of 1 % up to 10 % and of 5 % above; 1.0 if none does.
+    - **LDS**, the linear datamodeling score (higher is better): the rank correlation of predicted
+      and true scores over 20 random sets of sentences of a document. The predicted score of a set
+      is the sum of its contributions, and the true one the probability if the others are removed.
+      Documents of fewer than three sentences are left out.
 
-    The first two are those of DeYoung et al. (2020). In place of a probability, the difference of a
+    The first two are those of DeYoung et al. (2020). The last, of Cohen-Wang et al. (2024), also
+    measures the sizes of contributions. In place of a probability, the difference of a
     predicted number from the mean prediction without words drops, in the unit of y, and a decision
     changes where it is reversed.
 
@@ -185,6 +218,9 @@ def faithfulness_report(
     DeYoung, Jain, Rajani, Lehman, Xiong, Socher, Wallace (2020). ERASER: A Benchmark to Evaluate
     Rationalized NLP Models. ACL. https://aclanthology.org/2020.acl-main.408/
 
+    Cohen-Wang, Shah, Georgiev, Madry (2024). ContextCite: Attributing Model Generation to Context.
+    NeurIPS. https://arxiv.org/abs/2409.00729
+
     Examples
     --------
     >>> from sk_han import HANClassifier, faithfulness_report
@@ -195,7 +231,7 @@ def faithfulness_report(
     >>> report
     FaithfulnessReport(10 documents, shapley, attention, random)
     >>> report.metrics
-    ('comprehensiveness', 'sufficiency', 'flip')
+    ('comprehensiveness', 'sufficiency', 'flip', 'lds')
     """
     chosen = _named(methods)
     shares = _checked_fractions(fractions)
@@ -226,6 +262,12 @@ def faithfulness_report(
     if is_number:
         signs[with_words] -= 2 * decide(whole)
 
+    rows = np.arange(len(read)), decide(whole)
+    kept = np.random.RandomState(seed).random_sample((_SETS, read.n_sentences)) < 0.5
+    of_sets = np.array(
+        [predict(keep(np.repeat(these, read.words_per_sentence)))[rows] for these in kept]
+    )  # (B, D)
+
     values: dict[str, dict[str, NDArray[np.float64]]] = {}
     seconds: dict[str, float] = {}
     for name, method in chosen.items():
@@ -238,11 +280,12 @@ def faithfulness_report(
         seconds[name] = (perf_counter() - start) / len(documents)
         flat = _checked_scores(scores, name, lengths)
         rank = ranked(read, flat)
-        removals = np.full((3, len(documents)), np.nan)
+        removals = np.full((4, len(documents)), np.nan)
         removals[:2, with_words] = comprehensiveness_and_sufficiency(
             predict, read, whole, rank, shares, decide, keep
         )
         removals[2, with_words] = flip_shares(predict, read, whole, rank, decide, keep)
+        removals[3, with_words] = linear_datamodeling_scores(read, kept, of_sets, flat)
         for metric, of_documents in zip(METRICS, removals, strict=True):
             values.setdefault(metric, {})[name] = of_documents
     return FaithfulnessReport(
@@ -354,7 +397,9 @@ def _summed_up(
     for metric, by_method in values.items():
         # Documents that are left out are the same for all methods.
         known = {name: of[~np.isnan(of)] for name, of in by_method.items()}
-        lowest, highest = (-most, most) if metric in _DROPS else (0.0, 1.0)
+        lowest, highest, furthest = (-most, most, most) if metric in _DROPS else (0.0, 1.0, 1.0)
+        if metric == "lds":
+            lowest, furthest = -1.0, 2.0
         summary["means"][metric] = {
             name: float(of.mean()) if len(of) else math.nan for name, of in known.items()
         }
@@ -362,7 +407,7 @@ def _summed_up(
             name: mean_interval(of, lowest, highest) for name, of in known.items()
         }
         summary["differences"][metric] = {
-            name: mean_interval(of - known[CONTROL], -highest, highest)
+            name: mean_interval(of - known[CONTROL], -furthest, furthest)
             for name, of in known.items()
             if name != CONTROL
         }

@@ -18,7 +18,7 @@ from sk_han._documents.repeated import duplicate_groups, text_key
 from sk_han._model.fitted_model import FittedModel
 from sk_han._rendering.blocks import percent
 from sk_han._targets import AnyOfLabels
-from sk_han._utils.containers import document_ids, document_name, listed, take_rows
+from sk_han._utils.containers import document_ids, document_name, label_list, listed, take_rows
 from sk_han._utils.messages import (
     a_kind,
     agreeing,
@@ -62,6 +62,7 @@ from sk_han.inspection._results.collection import ExplanationList
 from sk_han.inspection._results.label_audit import ENOUGH_RIGHT
 from sk_han.inspection._results.number_report import COVERAGES, NumberReport
 from sk_han.inspection._results.report import Report
+from sk_han.inspection._slicing import candidate_slices, found_slices, near_copies
 
 TFIDF, RIDGE = "TF-IDF + logistic regression", "TF-IDF + ridge regression"
 _STRENGTHS = (0.1, 0.3, 1, 3, 10, 30)  # of which cross-validation chooses one
@@ -231,6 +232,7 @@ def report(
     warn_of_order(X_train, y_train, "y_train", "X_train")
     X, X_train = with_length(X), None if X_train is None else with_length(X_train)
     n, ids = n_documents_of(X), document_ids(X, ids)
+    group_names = None if groups is None else label_list(groups)
     if groups is not None:
         groups = check_several_groups(groups, n, "intervals need several")
     if other_classes is not None and not is_indicator(y):
@@ -255,6 +257,9 @@ def report(
         compared = _compared(baseline, X, y, t, other_classes, labels)
     explanations, unexplained = _explained(estimator, model, held_out, X, evaluation)
     seen = held_out.learnt_from
+    flags = indicator(t, len(labels))  # without columns for numbers
+    candidates = candidate_slices(X, model, held_out, group_names, labels, flags)
+    slices, n_slices = found_slices(candidates, evaluation.severity, groups)
     keys = [] if held_out.words is None else list(map(text_key, held_out.words))
     same = duplicate_groups(keys)
     n_not_compared = 0 if seen is None or words_train is not None else held_out.n_not_compared
@@ -274,10 +279,12 @@ def report(
         texts=held_out.texts,
         mistakes=explanations,
         duplicates=tuple(map(tuple, same)),
-        trained_on=_in_training(keys, words_train, seen),
+        trained_on=_in_training(held_out.words, keys, words_train, seen),
         notes=(*evaluation.notes, *notes, *unexplained),
         groups=groups,
         ids=ids,
+        slices=slices,
+        n_slices=n_slices,
     )
 
 
@@ -363,6 +370,7 @@ class _Evaluation(NamedTuple):
     fields: dict[str, Any]  # of the report
     explained: list[Any] | None  # the label to explain for each of these mistakes; no number
     notes: list[str]
+    severity: NDArray[np.float64]  # (D,), of mistakes; 0 for documents that are right
 
 
 def _evaluate(
@@ -438,7 +446,8 @@ def _evaluate(
         "values": values,
     }
     explained = [labels[label] for label in most_wrong.tolist()]
-    return _Evaluation(fields, explained, [*filter(None, notes)])
+    severity = p.max(axis=1) * (true != given).any(axis=1)
+    return _Evaluation(fields, explained, [*filter(None, notes)], severity)
 
 
 def _evaluate_numbers(
@@ -459,8 +468,11 @@ def _evaluate_numbers(
             fields["intervals"] = np.array(ends)
         except ValueError as error:  # too few documents were held out
             notes.append(str(error))
-    worst = np.argsort(-np.abs(predicted - t), kind="stable")[:n_mistakes]
-    return _Evaluation(fields | {"predicted": predicted, "mistake_rows": worst}, None, notes)
+    errors = np.abs(predicted - t)
+    fields |= {"predicted": predicted}
+    fields["mistake_rows"] = np.argsort(-errors, kind="stable")[:n_mistakes]
+    severity = np.where(errors > np.quantile(errors, 0.75), errors, 0)
+    return _Evaluation(fields, None, notes, severity)
 
 
 def predict_numbers(regressor: Any, X: Any, n_documents: int) -> NDArray[np.float64]:
@@ -675,9 +687,12 @@ def _explained(
 
 
 def _in_training(
-    keys: list[str], words_train: Sequence[str] | None, learnt_from: NDArray[np.int64] | None
+    words: Sequence[str] | None,
+    keys: list[str],
+    words_train: Sequence[str] | None,
+    learnt_from: NDArray[np.int64] | None,
 ) -> NDArray[np.int64] | None:
-    """Return the documents with the same words as a training document, by texts or hashes.
+    """Return the documents with the words of a training document, or nearly so if texts are known.
 
     The given texts may be only a part of what the model was fitted to.
     """
@@ -685,4 +700,5 @@ def _in_training(
         return learnt_from
     training = set(map(text_key, words_train)) - {""}
     given = np.array([i for i, key in enumerate(keys) if key in training], dtype=np.int64)
+    given = np.union1d(given, near_copies(words or (), words_train))
     return given if learnt_from is None else np.union1d(given, learnt_from)

@@ -30,7 +30,7 @@ def of_report(model, **how):
 def test_a_report_recognizes_training_documents(model):
     found = of_report(model)
     assert found.trained_on.tolist() == [1, 2]
-    assert "2 documents have the same words as a training document" in found.to_text()
+    assert "2 documents have the same or nearly the same words" in found.to_text()
 
 
 def test_documents_of_unknown_words_are_not_said_to_be_new(model):

@@ -24,6 +24,10 @@ def report(classifier):
     return faithfulness_report(classifier, UNSEEN, methods=("attention",), random_state=0)
 
 
+# The linear datamodeling score needs three sentences.
+LONG = [f"{text} Bad day. The sun is good. A meal." for text in UNSEEN]
+
+
 def reading_order(estimator, X):
     """Score the first word of each document highest."""
     return [-np.arange(len(e.words), dtype=float) for e in explain(estimator, X)]
@@ -67,10 +71,8 @@ class TestDocuments:
         without = [text for text in UNSEEN if text]
         whole, part = report_of(classifier), report_of(classifier, without)
         for metric in whole.metrics:
-            values = whole.values[metric]["first"]
-            np.testing.assert_allclose(
-                values[~np.isnan(values)], part.values[metric]["first"], atol=1e-6
-            )
+            values = np.delete(whole.values[metric]["first"], 6)
+            np.testing.assert_allclose(values, part.values[metric]["first"], atol=1e-6)
 
     def test_an_iterator_is_read_once_for_all_methods(self, classifier):
         listed, iterated = report_of(classifier), report_of(classifier, iter(UNSEEN))
@@ -107,7 +109,7 @@ class TestNumbers:
         )
 
     def test_an_interval_of_a_difference_is_that_of_the_pairs(self, classifier):
-        found = report_of(classifier)
+        found = report_of(classifier, LONG)
         for metric, by_method in found.values.items():
             pairs = by_method["first"] - by_method["random"]
             expected = ttest_1samp(pairs, 0, nan_policy="omit").confidence_interval()
@@ -160,7 +162,7 @@ def test_each_method_has_a_line_with_both_means(report):
 class TestOneOrTwoDocuments:
     @pytest.fixture(params=[1, 2])
     def lone(self, classifier, request):
-        texts = UNSEEN[: request.param]
+        texts = LONG[: request.param]
         return report_of(classifier, ["", *texts])
 
     def test_it_has_means_and_no_interval(self, lone):

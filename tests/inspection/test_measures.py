@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from sk_han import DocumentArray
 from sk_han.inspection._faithfulness import (
     comprehensiveness_and_sufficiency,
     flip_shares,
+    linear_datamodeling_scores,
     ranked,
     top_counts,
 )
@@ -96,3 +98,32 @@ class TestFlipShares:
         documents = DocumentArray.from_nested([[[2, 3, 4]]])
         flip_shares(remembered, documents, by_praise(documents), np.arange(3))
         assert sorted(asked) == [1, 2]
+
+
+class TestLinearDatamodelingScores:
+    """By sets of four sentences with these contributions; the words of a sentence share them."""
+
+    documents = DocumentArray.from_nested([[[2], [3, 4], [5], [6, 7]], [[2], [3]]])
+    kept = np.random.RandomState(0).random_sample((20, 6)) < 0.5
+    words = np.array([1, 2, 2, -8, 8, 8, 1, 1], dtype=float)
+    sums = kept[:, :4] @ [1.0, 4.0, -8.0, 16.0]
+
+    def scores(self, of_sets, words=None):
+        true = np.column_stack([of_sets, np.arange(20)])
+        words = self.words if words is None else words
+        return linear_datamodeling_scores(self.documents, self.kept, true, words)
+
+    @pytest.mark.parametrize(("sign", "expected"), [(1, 1.0), (-1, -1.0)])
+    def test_only_the_order_of_sums_counts(self, sign, expected):
+        assert self.scores(np.exp(sign * self.sums / 8))[0] == pytest.approx(expected)
+
+    def test_it_is_spearmans_correlation(self):
+        of_sets = np.random.RandomState(1).random_sample(20).round(1)  # with ties
+        expected = spearmanr(self.sums, of_sets).statistic
+        assert self.scores(of_sets)[0] == pytest.approx(expected)
+
+    def test_it_is_zero_without_a_difference_of_contributions(self):
+        assert self.scores(self.sums, np.zeros(8))[0] == 0
+
+    def test_it_is_missing_with_equal_scores_and_with_few_sentences(self):
+        assert np.isnan(self.scores(np.ones(20))).all()

@@ -14,6 +14,7 @@ from tests.html_page import ANYTHING, Page, visible
 from tests.inspection.results.test_result import METRICS, RESULTS
 from tests.reports import (
     HOSTILE,
+    SLICES,
     hostile,
     made,
     made_of_labels,
@@ -256,6 +257,10 @@ EXAMPLES = RESULTS | {
     "report of nothing odd": made(suspects=[], duplicates=[], trained_on=None, baseline=None),
     "report of learnt documents": made(trained_on=[1, 2], duplicates=[(0, 1)]),
     "report of new documents": made(trained_on=[]),
+    "report of slices": made(slices=SLICES, n_slices=1234),
+    "report of slices of labels": made_of_labels(slices=[SLICES[0]._replace(examples=(0, 1))]),
+    "report of slices of numbers": made_of_numbers(slices=SLICES, n_slices=1234),
+    "report of no slices": made(n_slices=1234),
     "many labels": dataclasses.replace(of_size(200, 60), texts=None),
     "many labels all right": made(
         labels=[f"label {i}" for i in range(60)],

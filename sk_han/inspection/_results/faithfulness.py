@@ -36,6 +36,7 @@ HIGHER_IS_BETTER = {
     "comprehensiveness": True,
     "sufficiency": False,
     "flip": False,
+    "lds": True,
 }
 # Column heading and meaning of each metric.
 COLUMNS = {
@@ -53,6 +54,12 @@ COLUMNS = {
         "words to change the prediction",
         "the smallest share of words that must be removed, the highest ranked first, to change the "
         "predicted class, or to reverse that difference; 1 if it never changes.",
+    ),
+    "lds": (
+        "linear datamodeling score",
+        "the rank correlation between sums of contributions of random sets of sentences and what "
+        "the model predicts from these sentences alone (Cohen-Wang et al., 2024). 1 means that "
+        "sizes of contributions are right, 0 that they are no better than chance.",
     ),
 }
 BETTER = {
@@ -88,7 +95,7 @@ class FaithfulnessReport(Result):
 
     Notes
     -----
-    The metrics are `comprehensiveness`, `sufficiency` and `flip`; see `faithfulness_report`.
+    The metrics are `comprehensiveness`, `sufficiency`, `flip` and `lds`; see `faithfulness_report`.
     """
 
     values: Mapping[str, Mapping[str, NDArray[np.float64]]]

@@ -56,7 +56,7 @@ class NumberReport(HeldOutReport):
         True and predicted numbers.
     intervals : ndarray of float64, shape (3, n_documents, 2), default=None
         Ends of the intervals of 50, 80 and 90 %, if the model has them.
-    n_words, texts, duplicates, trained_on, notes, groups, ids
+    n_words, texts, duplicates, trained_on, notes, groups, ids, slices, n_slices
         See `Report`.
     mistakes : ExplanationList of n_mistakes DocumentExplanation, or empty
         The largest errors, explained; empty if that is not possible.
@@ -153,7 +153,7 @@ class NumberReport(HeldOutReport):
         """Return all data as dicts, lists, strings and numbers, ready for JSON."""
         same = (
             *("estimator", "notes", "scores", "gain", "baseline_name", "baseline_note"),
-            *("duplicates", "trained_on", "by_number", "by_length"),
+            *("duplicates", "trained_on", "by_number", "by_length", "slices", "n_slices"),
         )
         values = {name: getattr(self, name) for name in same}
         mistakes = zip(self.mistake_rows, self.mistakes, strict=False)

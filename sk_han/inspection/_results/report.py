@@ -63,6 +63,27 @@ class LengthBin(NamedTuple):
     high: float
 
 
+class Slice(NamedTuple):
+    """Documents with something in common, of which significantly more are wrong than of the others.
+
+    `kind` is "word", "column", "length", "label" or "group", and `name` what they have in common.
+    `error` is the share of wrong documents; of numbers, that of documents among the quarter with
+    the largest errors. `low` and `high` are the ends of its 95 % interval, and `p_value` is
+    corrected for all slices that were tested. `also` has the names of slices of nearly the same
+    documents, and `examples` the rows of up to three of the worst mistakes.
+    """
+
+    kind: str
+    name: str
+    n_documents: int
+    error: float
+    low: float
+    high: float
+    p_value: float
+    also: tuple[str, ...]
+    examples: tuple[int, ...]
+
+
 class ClassScores(NamedTuple):
     """Scores of one label.
 
@@ -102,6 +123,8 @@ class HeldOutReport(ReadOnlyResult):
     notes: tuple[str, ...]
     groups: NDArray[np.int64] | None = None
     ids: tuple[Any, ...] | None = None
+    slices: tuple[Slice, ...] = ()
+    n_slices: int = 0
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -199,8 +222,9 @@ class Report(HeldOutReport):
     duplicates : sequence of sequence of int
         Groups of documents that have the same words.
     trained_on : ndarray of int64, shape (n_leaks,), or None
-        Documents with the same words (of those that the model reads) as a training document; None
-        if neither training documents nor their hashes are known.
+        Documents with the same words (of those that the model reads) as a training document or, if
+        the training texts are known, more than half of whose runs of three words are in one of
+        them, from 30 words on; None if neither training documents nor their hashes are known.
     baseline : ndarray of float64, shape (n_documents, n_labels), or None
         Probabilities predicted by the baseline.
     baseline_note : str
@@ -219,6 +243,11 @@ class Report(HeldOutReport):
         With ordered classes, the numbers that they are, or else their ranks.
     ids : sequence of length n_documents, default=None
         Ids by which pages and tables name documents; None for rows.
+    slices : sequence of up to ten Slice
+        Documents with something in common, of which significantly more are wrong than of the
+        others; those that add most mistakes come first.
+    n_slices : int, default=0
+        Number of slices that were tested.
 
     Notes
     -----
@@ -435,7 +464,7 @@ class Report(HeldOutReport):
         same = (
             *("estimator", "labels", "n_classes", "notes", "scores", "gain", "baseline_name"),
             *("baseline_note", "duplicates", "trained_on", "confusion", "reliability"),
-            "risk_coverage",
+            *("risk_coverage", "slices", "n_slices"),
         )
         values = {name: getattr(self, name) for name in same}
         labels = [None] * len(self.mistake_rows)

@@ -58,7 +58,7 @@ TRAINING = TrainingSummary(
     seconds={"network": 2.0},
     total_seconds=3.0,
 )
-METRICS = ("comprehensiveness", "sufficiency", "flip")
+METRICS = ("comprehensiveness", "sufficiency", "flip", "lds")
 FAITHFULNESS = FaithfulnessReport(
     values={metric: {"random": np.array([0.5, np.nan])} for metric in METRICS},
     means={metric: {"random": 0.5} for metric in METRICS},
