@@ -27,6 +27,7 @@ from sk_han.inspection._class_mix import estimate_priors as estimate_priors
 from sk_han.inspection._class_mix import with_priors as with_priors
 from sk_han.inspection._coarsening import coarser as coarser
 from sk_han.inspection._drift import drift as drift
+from sk_han.inspection._drift import novelty as novelty
 from sk_han.inspection._explaining import explain as explain
 from sk_han.inspection._explaining import explain_classes as explain_classes
 from sk_han.inspection._explaining import explain_iter as explain_iter

@@ -18,7 +18,12 @@ from sk_han._fitting.linear import (
 from sk_han._fitting.network import fit_network
 from sk_han._fitting.scales import FittedNgrams, ScaledParts, scale_parts
 from sk_han._fitting.sources import ngram_sources
-from sk_han._fitting.summary import reference_of, summary_of, warn_of_useless_network
+from sk_han._fitting.summary import (
+    novelty_of,
+    reference_of,
+    summary_of,
+    warn_of_useless_network,
+)
 from sk_han._model.fitted_model import FittedModel
 from sk_han._targets import Number
 from sk_han._training.builder import training_attributes
@@ -62,6 +67,7 @@ def fit_model(
     # A portion may have other class frequencies, and the user's loss may have no probabilities.
     if not is_partial and not fit.has_own_loss:
         warn_of_useless_network(estimator, summary, scaled, fit)
+    reference = None if is_partial else reference_of(scaled, fit)
     training = training_attributes(scaled.pool.network.net, fit.earlier_history)
     return fit.model(
         scaled.pool,
@@ -70,8 +76,9 @@ def fit_model(
         best_score=training["best_score_"],
         fit_summary=summary,
         text_hashes=_text_hashes(fit),
-        reference=None if is_partial else reference_of(scaled, fit),
+        reference=reference,
         interval_scores=_interval_scores(scaled),
+        novelty=reference and novelty_of(scaled, fit, reference),
     ).with_priors(fit.params.priors)
 
 

@@ -78,8 +78,10 @@ class ScaledParts:
 
     pool: Pool
     fitted: Sequence[FittedParts]  # F of them, the network first
-    # H documents that no part has learnt from, and their logits (F, H, K) with and without factors.
+    # H documents that no part has learnt from, their rows in `FitState.validation`, and their
+    # logits (F, H, K) with and without factors.
     validation: LabelledDocuments | None = None
+    rows: Integers | None = None
     logits: NDArray[np.float64] | None = None
     unscaled: NDArray[np.float64] | None = None
 
@@ -144,7 +146,7 @@ def _calibrate(fitted: Sequence[FittedParts], fit: FitState, rows: Integers) -> 
         factors = _by_label(factors, fitted, reliance)
     scaled = np.stack([factor * z for factor, z in zip(factors, logits, strict=True)])
     pool = replace(_apply_factors(fitted, factors), target=target)
-    return ScaledParts(pool, fitted, validation, scaled, logits)
+    return ScaledParts(pool, fitted, validation, rows, scaled, logits)
 
 
 def _usual_factors(fitted: Sequence[FittedParts]) -> Floats:

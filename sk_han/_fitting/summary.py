@@ -8,15 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from sk_han._documents import UNKNOWN_ID, LabelledDocuments
+from sk_han._documents import UNKNOWN_ID, DocumentArray, LabelledDocuments
 from sk_han._fitting.data import FitState
 from sk_han._fitting.scales import FittedNgrams, ScaledParts
 from sk_han._model.class_mix import Reference, confidences, unknown_shares
 from sk_han._model.fit_summary import SCORES
+from sk_han._model.fitted_model import FEWEST_SCORES
+from sk_han._model.novelty import Novelty, calibrated_novelty, novelty_terms
 from sk_han._parts.pool import NETWORK, Pool
 from sk_han._targets import Target
 from sk_han._targets.splits import folds_of
 from sk_han._training.builder import best_epoch, stop_reason
+from sk_han._utils.containers import Floats
 from sk_han._utils.messages import warn_user
 from sk_han._utils.metrics import averages
 
@@ -79,6 +82,20 @@ def reference_of(scaled: ScaledParts, fit: FitState) -> Reference:
     )
 
 
+def novelty_of(scaled: ScaledParts, fit: FitState, reference: Reference) -> Novelty | None:
+    """Return the novelty scores of documents that no part has learnt from, if there are enough."""
+    data = fit.user_validation if fit.held_out is None else fit.labelled[fit.held_out]
+    if data is None or scaled.rows is None or len(scaled.rows) < FEWEST_SCORES:
+        return None
+    documents = data.documents[scaled.rows]
+    p = scaled.pool.target.probabilities(scaled.together)
+    terms = novelty_terms(p, documents, scaled.pool)
+    if fit.held_out is not None:  # vocabulary and center have seen them
+        terms[1] = _left_out_shares(documents.words(), fit)
+        terms[2] *= len(fit.labelled) / (len(fit.labelled) - 1)
+    return calibrated_novelty(terms, documents, *reference.unknown[1:])
+
+
 def _mean_and_variance(values: NDArray[np.float64], w: NDArray[np.float64]) -> NDArray[np.float64]:
     mean = np.average(values, weights=w)
     return np.array([mean, np.average((values - mean) ** 2, weights=w)])
@@ -94,19 +111,23 @@ def _unknown_words(fit: FitState) -> NDArray[np.float64]:
     earlier = None if fit.warm_start_from is None else fit.warm_start_from.reference
     if earlier is not None:
         return earlier.unknown
-    documents, text = fit.labelled.documents.words(), fit.text[0]
+    documents = fit.labelled.documents.words()
     rows = np.linspace(0, len(documents) - 1, min(len(documents), _MOST_COUNTED)).astype(np.int64)
-    documents, size = documents[rows], fit.vocabulary_size
-    totals = np.bincount(text.word_ids, minlength=size)
+    shares_unknown = _left_out_shares(documents[rows], fit)
+    return np.array([len(shares_unknown), shares_unknown.mean(), shares_unknown.var()])
+
+
+def _left_out_shares(documents: DocumentArray, fit: FitState) -> Floats:
+    """Return the share of unknown words of labelled documents, each left out of the vocabulary."""
+    totals = np.bincount(fit.text[0].word_ids, minlength=fit.vocabulary_size)
     is_fixed = getattr(fit.tokenizer, "vocabulary", None) is not None
-    least = 0 if is_fixed else totals[2:].min(initial=len(text.word_ids))
+    least = 0 if is_fixed else totals[2:].min(initial=totals.sum())
     lengths = documents.words_per_document
-    keys = np.repeat(np.arange(len(lengths)), lengths) * size + documents.word_ids
+    keys = np.repeat(np.arange(len(lengths)), lengths) * len(totals) + documents.word_ids
     _, place, counts = np.unique(keys, return_inverse=True, return_counts=True)
     elsewhere = totals[documents.word_ids] - counts[place]
     is_unknown = (documents.word_ids == UNKNOWN_ID) | (elsewhere < least)
-    shares_unknown = unknown_shares(documents, is_unknown)
-    return np.array([len(shares_unknown), shares_unknown.mean(), shares_unknown.var()])
+    return unknown_shares(documents, is_unknown)
 
 
 def warn_of_useless_network(

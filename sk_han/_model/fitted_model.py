@@ -14,6 +14,7 @@ from sk_han._documents import DocumentArray, EncoderIdentity, SentenceArray, to_
 from sk_han._documents.repeated import TextHashes
 from sk_han._model.class_mix import MIX_FIELDS, Reference, check_priors, prior_shift
 from sk_han._model.fit_summary import ADDED, FIT_SUMMARY
+from sk_han._model.novelty import NOVELTY, Novelty, novelty_terms
 from sk_han._options import InstanceOf
 from sk_han._parts import PARTS, Pool
 from sk_han._parts.columns import ColumnModel, ReadTable
@@ -51,6 +52,7 @@ from sk_han._text.sentence_encoder import (
 )
 from sk_han._text.vocabulary import FittedTokenizer
 from sk_han._utils.containers import Floats
+from sk_han._utils.messages import warn_user
 from sk_han._validation.documents import (
     as_documents,
     check_sentence_vectors,
@@ -59,7 +61,7 @@ from sk_han._validation.documents import (
     replace_unknown_ids,
 )
 
-FEWEST_SCORES = 19  # of held-out documents, for intervals
+FEWEST_SCORES = 19  # of held-out documents, for intervals and novelty
 
 
 class Source(NamedTuple):
@@ -108,6 +110,8 @@ class FittedModel:
         Priors of the classes among the documents to predict, as checked by `with_priors`.
     interval_scores : ndarray of shape (n,) or None
         For numbers, the sorted scores that calibrate intervals (`Number.interval_scores`).
+    novelty : Novelty or None
+        The scores that calibrate `sk_han.novelty`, if enough documents were held out.
     """
 
     pool: Pool
@@ -124,6 +128,7 @@ class FittedModel:
     reference: Reference | None = None
     priors: Floats | None = None
     interval_scores: Floats | None = None
+    novelty: Novelty | None = None
 
     @property
     def target(self) -> Target:
@@ -275,6 +280,20 @@ class FittedModel:
             )
         return self.target.interval(p, max(float(scores[place]), 0.0))
 
+    def novelty_p_values(self, documents: DocumentArray, logits: Floats) -> Floats:
+        """Return the p-values of documents with these logits, (D,); see `sk_han.novelty`."""
+        if self.novelty is None:
+            warn_user(
+                f"p-values of novelty are NaN: they need {FEWEST_SCORES} documents that no part of "
+                "the model has learnt from. Give more documents, a larger validation_fraction, or "
+                "X_val and y_val."
+            )
+            return np.full(len(documents), np.nan)
+        # The calibration scores are without priors.
+        p = self.target.probabilities(logits - self.pool.shift + self.target.offsets)
+        scores = self.novelty.score(novelty_terms(p, documents, self.pool), documents)
+        return self.novelty.p_values(scores, documents)
+
     def locate(self, X: Any, size: int) -> Iterator[tuple[DocumentArray, list[Source]]]:
         """Yield documents, prepared for the parts, and their texts, at most `size` at a time."""
         table = self._table(X)
@@ -359,6 +378,7 @@ class FittedModel:
             "reference": None if self.reference is None else self.reference._asdict(),
             "priors": self.priors,
             "interval_scores": self.interval_scores,
+            "novelty": None if self.novelty is None else self.novelty._asdict(),
         }
 
     @classmethod
@@ -374,7 +394,7 @@ class FittedModel:
         `devices`, else on the CPU.
         """
         # Files that were written before these entries existed lack them.
-        optional = ("reference", "priors", "fitted_encoder", "interval_scores")
+        optional = ("reference", "priors", "fitted_encoder", "interval_scores", "novelty")
         state = {**dict.fromkeys(optional), **state}
         check(classifier_schema(), state)
         device = state["device"] if state["device"] in devices else "cpu"
@@ -396,6 +416,7 @@ class FittedModel:
             and SentenceEncoder(fitted_encoder, fitted_encoder, encoder),
             reference=state["reference"] and Reference(**state["reference"]),
             interval_scores=state["interval_scores"],
+            novelty=state["novelty"] and Novelty(**state["novelty"]),
             **{name: state[name] for name in names},
         )
         return model._for_mix(state["priors"])
@@ -421,6 +442,7 @@ def classifier_schema() -> Schema:
             Field("text_hashes", _TEXT_HASHES, optional=True),
             *MIX_FIELDS,
             Field("interval_scores", Array("float64", "i", -0.5, 0.5), optional=True),
+            Field("novelty", NOVELTY, optional=True),
         ),
         rules=(check_best_epoch, _check_network, _check_linear_models),
     )

@@ -17,6 +17,7 @@ from sk_han._targets import Target
 from sk_han._utils.containers import Floats
 from sk_han._utils.messages import counted
 from sk_han.inspection._class_mix import compared_documents, estimated_mix
+from sk_han.inspection._estimators import explained_model
 
 _LEVEL = 0.05  # of the alarm
 _FEWEST = 30  # documents, whose means are about normal
@@ -48,6 +49,69 @@ class Comparison(NamedTuple):
     expected: float
     p_value: float
     meaning: str
+
+
+def novelty(model: Any, X: Any) -> Floats:
+    """Compute for each document the p-value that it is like the training documents.
+
+    Small for a document that is none of the classes: of 100 documents like those of the fit, 5 have
+    a p-value below 0.05. A score adds up how unsure the model is (the entropy of its prediction),
+    the share of unknown words and, with a sentence encoder, the distance of the document's vector
+    from the mean vector. The p-value is the rank of the score among those of the held-out documents
+    (a conformal p-value [1]_).
+
+    Parameters
+    ----------
+    model : HANClassifier, HANRegressor, Scorer, Pipeline that ends in one, or search
+        Fitted; given `priors` do not count.
+    X : as for ``predict``
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+        From 0 to 1; NaN, with a warning, if the fit held out fewer than 19 documents.
+
+    Raises
+    ------
+    TypeError
+        If it is another model.
+
+    See Also
+    --------
+    drift : Compare many documents with those of the fit, where p-values of single ones are weak.
+    selective_threshold : Accept predictions so that few of them are wrong.
+
+    Notes
+    -----
+    With n held-out documents no p-value is reliably below 1 / (n + 1). Ties are broken by a number
+    that depends on the words of the document alone. 5 % is an average over fits; p-values of one
+    fit share its held-out documents and are not independent [2]_. Hold out whole groups, by
+    `groups` of ``fit``, where new documents are of new groups.
+
+    References
+    ----------
+    .. [1] Vovk, Gammerman, Shafer, "Algorithmic Learning in a Random World", Springer 2005.
+    .. [2] Bates, Candes, Lei, Romano, Sesia, "Testing for outliers with conformal p-values", Annals
+       of Statistics 51, 2023.
+
+    Examples
+    --------
+    >>> from sk_han import HANClassifier, novelty
+    >>> from sk_han.datasets import make_reviews
+    >>> texts, labels = make_reviews(260, random_state=0)
+    >>> classifier = HANClassifier(embedding_dim=8, max_epochs=1, random_state=0)
+    >>> classifier = classifier.fit(texts[:200], labels[:200])
+    >>> p = novelty(classifier, [*texts[200:], "Das Wetter ist heute wirklich nicht gut."])
+    >>> bool(p[-1] < 0.05), bool((p[:-1] < 0.05).mean() < 0.2)
+    (True, True)
+    """
+    explained = explained_model(model, "novelty")
+    for step in explained.steps:
+        X = step.transform(X)
+    fitted = explained.fitted
+    with explained.computing():
+        documents = fitted.read(X)
+        return fitted.novelty_p_values(documents, fitted.pool.logits(documents))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
