@@ -73,7 +73,7 @@ def main() -> None:
                     found.setdefault(kind, []).append([compared.alarm, *alarms])
             for kind in kinds:
                 print(kind, np.mean(found[kind], axis=0).round(2), flush=True)
-    keys = ("alarm, %", "unknown words", "confidence", "predictions")
+    keys = ("alarm, %", "unknown words", "confidence", "novelty", "predictions")
     rows = [
         {"model, texts": kind}
         | {key: round(100 * share) for key, share in zip(keys, np.mean(a, axis=0), strict=True)}

@@ -286,7 +286,8 @@ class FittedModel:
             warn_user(
                 f"p-values of novelty are NaN: they need {FEWEST_SCORES} documents that no part of "
                 "the model has learnt from. Give more documents, a larger validation_fraction, or "
-                "X_val and y_val."
+                "X_val and y_val.",
+                once=True,  # for all batches or partitions
             )
             return np.full(len(documents), np.nan)
         # The calibration scores are without priors.

@@ -143,6 +143,7 @@ _OPTIONS: list[tuple[str, str, dict[str, Any], str]] = [
     ("cross-validate predict", "-o --output", _TABLE, "to write, by default to standard output"),
     ("predict", "--proba", _FLAG, "the probability of each class, too"),
     ("predict", "--threshold", _P, "adds accepted: whether the largest probability reaches this"),
+    ("predict", "--novelty", _FLAG, "adds the p-value that a text is like those of the fit"),
     ("predict", "--keep", _MORE | _COLUMN, "columns of the data to write in front"),
     ("predict evaluate", "--priors", {"type": _shares, **_SHARES}, "shares of the classes here"),
     ("evaluate drift", "--json", _FLAG, "figures as one line of JSON"),

@@ -98,15 +98,16 @@ def predict(arguments: argparse.Namespace) -> None:
         for frame in chain([first], batches):
             documents = scorer.model_.read(select_documents(frame, features, arguments))
             are_blank = documents.words_per_document == 0
-            result = scorer.predict_frame(documents, threshold=least, coverage=coverage)
-            result = result.astype(object)
+            options = {"coverage": coverage, "novelty": arguments.novelty}
+            result = scorer.predict_frame(documents, threshold=least, **options).astype(object)
+            result = result.where(result.notna(), "")
             if is_number:
                 result = result.map(format_cell)
                 result[are_blank] = ""
             decided = result.to_numpy()[:, : 1 if sets is None else n_classes]
             rest = result.iloc[:, decided.shape[1] :]
             if not (arguments.proba or is_number):
-                rest = rest.iloc[:, : int(least is not None)]
+                rest = rest.iloc[:, : (least is not None) + arguments.novelty]
             labels = decided[:, 0] if sets is None else map(sets.format, decided == 1)
             blank += frame.index[are_blank].tolist()
             kept, shares = frame[arguments.keep].to_numpy().tolist(), rest.to_numpy().tolist()

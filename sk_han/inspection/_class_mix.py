@@ -97,7 +97,12 @@ class MixEstimate(Result):
         shares = np.stack([self.training, self.shares, self.lower, self.upper], axis=1)
         rows = [[n, *map(percent, row)] for n, row in zip(names(self.labels), shares, strict=True)]
         head = ["", "training", "here", "at least", "at most (95 %)"]
-        return [Heading("Mix of classes", 1), Sentence(self.text), Table(rows, head)]
+        legend = (
+            "The test compares mean probabilities with those of held-out documents. An interval is "
+            "of one share alone, and may exclude the training share although p is large."
+        )
+        table = Table(rows, head)
+        return [Heading("Mix of classes", 1), Sentence(self.text), table, Sentence(legend)]
 
 
 def with_priors(model: Any, priors: Mapping[Any, float] | None) -> Any:

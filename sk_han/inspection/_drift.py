@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sk_han._documents import UNKNOWN_ID
-from sk_han._model.class_mix import Reference, confidences, unknown_shares
+from sk_han._documents import UNKNOWN_ID, DocumentArray
+from sk_han._model.class_mix import confidences, unknown_shares
+from sk_han._model.fitted_model import FittedModel
+from sk_han._model.novelty import novelty_terms
 from sk_han._rendering.blocks import Block, Heading, Sentence, Table, amount, percent
 from sk_han._rendering.result import Extent, Result
-from sk_han._targets import Target
 from sk_han._utils.containers import Floats
 from sk_han._utils.messages import counted
 from sk_han.inspection._class_mix import compared_documents, estimated_mix
@@ -30,10 +31,11 @@ class Comparison(NamedTuple):
     Parameters
     ----------
     name : str
-        "unknown words", "confidence", or "predictions of" the class that differs most, "near" one
-        of the numbers of a regressor.
+        "unknown words", "confidence", "novelty", or "predictions of" the class that differs most,
+        "near" one of the numbers of a regressor.
     value, lower, upper : float
-        The mean, and its 95 % interval.
+        The mean, and its 95 % interval. Of novelty, the mean share of the held-out documents with
+        lower scores.
     expected : float
         The mean of documents of the fit.
     p_value : float
@@ -122,7 +124,8 @@ class DriftReport(Result):
     ----------
     n_documents : int
     comparisons : tuple of Comparison
-        Of unknown words, and if documents were held out in the fit, of confidence and predictions.
+        Of unknown words, and if documents were held out in the fit, of confidence, novelty and
+        predictions.
     """
 
     n_documents: int
@@ -154,6 +157,11 @@ class DriftReport(Result):
             for name, *shares, p_value, _ in self.comparisons
         ]
         yield Table(rows, ["", "here", "at least", "at most (95 %)", "expected", "p"])
+        yield Sentence(
+            "p is the probability of so large a difference by chance, corrected for the number of "
+            "rows: of more unknown words, less confidence, more novelty, or other predictions. An "
+            "interval is of one mean alone, and may exclude the expected value without an alarm."
+        )
         meanings = [one.meaning for one in self.comparisons if one.p_value < _LEVEL]
         yield from map(Sentence, meanings)
 
@@ -161,10 +169,10 @@ class DriftReport(Result):
 def drift(model: Any, X: Any) -> DriftReport:
     """Tell whether documents differ from those that a model was fitted to.
 
-    Three means are compared with those that the fit has kept, which are numbers and no texts: the
-    share of unknown words, for which each training document was left out in turn; the probability
-    of what is predicted, on held-out documents; and the probabilities of the classes on these. More
-    unknown words, less confidence, and other classes give an alarm.
+    They are compared with numbers that the fit has kept, and with no texts: the share of unknown
+    words, for which each training document was left out in turn; and on held-out documents the
+    probability of what is predicted, the scores of `novelty`, and the probabilities of the classes.
+    More unknown words, less confidence, more novelty and other classes give an alarm.
 
     Parameters
     ----------
@@ -188,6 +196,7 @@ def drift(model: Any, X: Any) -> DriftReport:
 
     See Also
     --------
+    novelty : The p-value of each document.
     estimate_priors : The mix of classes, if nothing else has changed.
     report : Evaluate a model on labelled documents.
 
@@ -202,46 +211,54 @@ def drift(model: Any, X: Any) -> DriftReport:
     True
     """
     documents, p, fitted = compared_documents(model, X, "drift")
-    reference, target = fitted.known_reference, fitted.target
     if len(documents) < _FEWEST:
         raise ValueError(
             f"{counted(len(documents))} are too few to compare; pass at least {_FEWEST}."
         )
-    shares = unknown_shares(documents, documents.word_ids == UNKNOWN_ID)
-    compared = [*_compared(shares, confidences(p, target), p, reference, target)]
+    compared = [*_compared(documents, p, fitted)]
     corrected = [one._replace(p_value=min(1.0, one.p_value * len(compared))) for one in compared]
     return DriftReport(n_documents=len(p), comparisons=tuple(corrected))
 
 
-def _compared(
-    unknown: Floats, confident: Floats, p: Floats, reference: Reference, target: Target
-) -> Iterator[Comparison]:
+def _compared(documents: DocumentArray, p: Floats, fitted: FittedModel) -> Iterator[Comparison]:
     """Yield the comparisons that are possible, with p-values of their own."""
-    distance, shares = _difference(unknown, *reference.unknown)
+    reference, target, novelty = fitted.known_reference, fitted.target, fitted.novelty
+    unknown = unknown_shares(documents, documents.word_ids == UNKNOWN_ID)
     yield Comparison(
         "unknown words",
-        *shares,
-        math.erfc(distance / math.sqrt(2)) / 2,  # fewer are no fault
+        *_difference(unknown, *reference.unknown),
         "These texts have words that the model has not learnt: new subjects, another "
         "language or way of writing. Label some of them and fit again.",
     )
     if not reference.n_held_out:
         return
-    distance, shares = _difference(confident, reference.n_held_out, *reference.confidence)
+    confident = confidences(p, target)
     yield Comparison(
         "confidence",
-        *shares,
-        math.erfc(-distance / math.sqrt(2)) / 2,  # nor is more confidence
+        *_difference(confident, reference.n_held_out, *reference.confidence, sign=-1),
         "The model is less sure than on held-out documents, so it is wrong more often.",
     )
+    if novelty is not None:
+        scores, n = (
+            novelty.score(novelty_terms(p, documents, fitted.pool), documents),
+            len(novelty.scores),
+        )
+        lower = np.searchsorted(novelty.scores, scores) / n  # uniform if documents are alike
+        yield Comparison(
+            "novelty",
+            *_difference(lower, n, 1 / 2, 1 / 12),
+            "Documents are less like those of the fit than held-out ones; the function novelty "
+            "shows which of them.",
+        )
     mix = estimated_mix(p, reference, target)
     if mix.n_documents >= mix.fewest and target.n_scores > 1:
         i = int(np.abs(p.mean(axis=0) - reference.predicted).argmax())
+        shares = _difference(p[:, i], 1, reference.predicted[i], 0)[:4]
         yield Comparison(
             f"predictions near {amount(mix.labels[i])}"
             if target.is_number
             else f"predictions of {mix.labels[i]}",
-            *_difference(p[:, i], 1, reference.predicted[i], 0)[1],
+            *shares,
             float(mix.p_values.min()),
             "Numbers are distributed in another way than on held-out documents."
             if target.is_number
@@ -251,13 +268,13 @@ def _compared(
 
 
 def _difference(
-    values: Floats, n: float, expected: float, variance: float
-) -> tuple[float, tuple[float, float, float, float]]:
-    """Return the distance of two means in standard errors; one mean, its interval, and the other.
+    values: Floats, n: float, expected: float, variance: float, *, sign: int = 1
+) -> tuple[float, float, float, float, float]:
+    """Return a mean, its interval, the expected mean, and the p-value of a larger one.
 
-    The expected mean is of n documents, with a variance.
+    The expected mean is of n documents, with a variance. A sign of -1 tests for a smaller mean.
     """
     mean, error = float(values.mean()), float(values.std()) / math.sqrt(len(values))
     both = math.sqrt(error**2 + variance / n) + _FLOOR
-    shares = mean, mean - 1.96 * error, mean + 1.96 * error, float(expected)
-    return (mean - expected) / both, shares
+    p_value = math.erfc(sign * (mean - expected) / both / math.sqrt(2)) / 2
+    return mean, mean - 1.96 * error, mean + 1.96 * error, float(expected), p_value

@@ -271,7 +271,12 @@ class Scorer:
         return self.model_.intervals(X, coverage)
 
     def predict_frame(
-        self, X: Any, *, threshold: float | None = None, coverage: float | None = None
+        self,
+        X: Any,
+        *,
+        threshold: float | None = None,
+        coverage: float | None = None,
+        novelty: bool = False,
     ) -> DataFrame:
         """Predict labels and probabilities as a table, for one partition of a large collection.
 
@@ -289,6 +294,8 @@ class Scorer:
         coverage : float, default=None
             Add the columns ``lower`` and ``upper`` of intervals of this coverage. Only for models
             of numbers.
+        novelty : bool, default=False
+            Add a column ``novelty_p_value``, the result of `sk_han.novelty`.
 
         Returns
         -------
@@ -296,9 +303,9 @@ class Scorer:
             A row for each document, with the index of X if it is a Series or frame of pandas. The
             column ``prediction`` holds what `predict` returns; with several labels per document,
             there is a column ``prediction_<label>`` of 1 and 0 for each label. With a threshold,
-            the column ``accepted`` is next. A column ``probability_<label>`` for each class or
-            label follows, in the order of `classes_`; a model of numbers has none. Names and dtypes
-            do not depend on X.
+            the column ``accepted`` is next, then ``novelty_p_value``. A column
+            ``probability_<label>`` for each class or label follows, in the order of `classes_`; a
+            model of numbers has none. Names and dtypes do not depend on X.
 
         Raises
         ------
@@ -319,12 +326,15 @@ class Scorer:
             X = as_list(X)
         documents = self.model_.read(X) if len(X) else DocumentArray.from_nested([])
         z = self.model_.pool.logits(documents) if len(X) else np.empty((0, len(self.classes_)))
+        p_values = self.model_.novelty_p_values(documents, z) if novelty and len(X) else np.empty(0)
         if self.target.is_number:
             p = self.target.probabilities(z)
             numbers = {"prediction": self.target.decide_by_proba(p)}
             if coverage is not None:
                 ends = self.model_.interval_ends(p, coverage)
                 numbers |= {"lower": ends[:, 0], "upper": ends[:, 1]}
+            if novelty:
+                numbers["novelty_p_value"] = p_values
             return pandas.DataFrame(numbers, index)
         if coverage is not None:
             raise ValueError("coverage is for intervals of numbers; leave it out for labels.")
@@ -344,6 +354,9 @@ class Scorer:
         if threshold is not None:
             names.append("accepted")
             columns.append(pandas.Series(reaches_threshold(documents, p, threshold), index))
+        if novelty:
+            names.append("novelty_p_value")
+            columns.append(pandas.Series(p_values, index))
         names += [f"probability_{label}" for label in self.classes_]
         frame = pandas.concat([*columns, pandas.DataFrame(p, index)], axis=1)
         frame.columns = pandas.Index(names, dtype=object)

@@ -332,21 +332,24 @@ def _predict(request: Request, body: _Body) -> Response:
     model = source.model()
     X, _ = _parse(request, body, model)
     documents = _call(model, model.scorer.model_.read, X)
-    p, blank = model.scorer.predict_proba(documents), documents.words_per_document == 0
-    decided = model.scorer.target.decide_by_proba(p)
-    if model.scorer.target.is_number:
+    fitted, target = model.scorer.model_, model.scorer.target
+    z, blank = fitted.logits(documents), documents.words_per_document == 0
+    p = target.probabilities(z)
+    decided, novelty = target.decide_by_proba(p), None
+    if fitted.novelty is not None:
+        novelty = fitted.novelty_p_values(documents, z).tolist()
+    if target.is_number:
         answer = {"numbers": decided.tolist(), "intervals": None, "coverage": model.coverage}
         if model.coverage is not None:
-            ends = model.scorer.model_.interval_ends(p, model.coverage)
-            answer["intervals"] = ends.tolist()
-        return _Answer(answer | {"blank": blank.tolist()})
+            answer["intervals"] = fitted.interval_ends(p, model.coverage).tolist()
+        return _Answer(answer | {"blank": blank.tolist(), "novelty_p_values": novelty})
     classes = plain(model.scorer.classes_)
-    if model.scorer.target.has_one_label:
+    if target.has_one_label:
         labels = [classes[i] for i in decided]
     else:
         labels = [[classes[i] for i in row.nonzero()[0]] for row in decided]
     answer = {"classes": classes, "labels": labels, "probabilities": p.tolist()}
-    answer["blank"] = blank.tolist()
+    answer |= {"blank": blank.tolist(), "novelty_p_values": novelty}
     if source.threshold is not None:
         answer["accepted"] = reaches_threshold(documents, p, source.threshold).tolist()
     return _Answer(answer)

@@ -16,9 +16,10 @@ from sklearn.metrics import classification_report, confusion_matrix
 
 import sk_han
 from sk_han import ExplanationList
+from sk_han._model.novelty import Novelty
 from sk_han.serving import Scorer
 from tests.html_page import Page
-from tests.tiny_models import LABELS, TEXTS, fitted_classifier
+from tests.tiny_models import LABELS, TEXTS, fitted_classifier, with_model
 
 
 def rows_of(output, delimiter=","):
@@ -48,6 +49,22 @@ class TestPredict:
         assert run("predict", model, path, "--threshold", 0)[1].endswith(",true\n,false\n")
         _, _, told = run("predict", model, path, "--threshold", 83)
         assert told == ("sk-han: error: threshold must be a probability, such as 0.9; got 83.0.\n")
+
+    def test_novelty_is_a_column_of_p_values(self, run, table, tmp_path):
+        calibrated = Novelty(np.linspace(0, 1, 19), np.ones(3), np.zeros(1))
+        sk_han.save(with_model(fitted_classifier(), novelty=calibrated), tmp_path / "m.han")
+        options = "--novelty", "--threshold", 0.5
+        header, *rows = rows_of(run("predict", tmp_path / "m.han", table(), *options)[1])
+        assert header == ["prediction", "accepted", "novelty_p_value"]
+        expected = sk_han.novelty(Scorer.load(tmp_path / "m.han"), TEXTS)
+        np.testing.assert_allclose([float(row[2]) for row in rows], expected, rtol=1e-5)
+
+    @pytest.mark.filterwarnings("default")
+    def test_novelty_without_calibration_is_empty_with_a_warning(self, run, model, table):
+        path = table([(i, TEXTS[i % 6], "pos") for i in range(300)])  # more than a batch
+        code, output, told = run("predict", model, path, "--novelty", "--proba")
+        assert (code, {row[1] for row in rows_of(output)[1:]}) == (0, {""})
+        assert told.count("p-values of novelty are NaN") == 1
 
     def test_standard_input_may_be_json_lines(self, run, model, standard_input):
         standard_input('{"text": "Good. Very good.", "id": 7, "tags": ["ä"]}\n')

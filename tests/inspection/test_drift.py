@@ -67,9 +67,18 @@ def test_another_language_raises_an_alarm_with_figures(fitted):
     assert "unknown words" in names(found)
     assert words.lower <= words.value <= words.upper
     assert words.value > 0.7 > words.expected
+    assert words.p_value < 0.001
     assert "Label some of them and fit again" in str(found)
     assert found.text.startswith("60 documents are not like those of the fit in unknown words")
     assert json.loads(found.to_json())["comparisons"][0]["name"] == "unknown words"
+
+
+def test_novelty_is_compared_by_ranks_among_held_out_documents(fitted):
+    like, german = (drift(fitted, texts).comparisons[2] for texts in (X[200:], GERMAN))
+    assert like.name == german.name == "novelty"
+    assert like.expected == 0.5 == pytest.approx(like.value, abs=0.15)
+    assert german.value > 0.9
+    assert german.p_value < 0.001 < like.p_value
 
 
 def test_another_class_mix_is_reported_as_such(fitted):

@@ -118,20 +118,23 @@ def test_every_kind_of_model_is_stored_with_its_p_values(kind, tmp_path):
     loaded = sk_han.load(tmp_path / "model.han", encoder=encoder)
     for other in (scorer, loaded, pickle.loads(pickle.dumps(model))):
         np.testing.assert_allclose(novelty(other, given), expected, atol=1e-6)
+    found = scorer.predict_frame(given, novelty=True)
+    np.testing.assert_allclose(found["novelty_p_value"], expected, atol=1e-6)
+    none = scorer.predict_frame(given[:0], novelty=True)
+    assert none.dtypes.tolist() == found.dtypes.tolist()
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        lambda: tiny().fit(TEXTS, LABELS),
-        lambda: tiny(validation_fraction=None).fit(X, Y),
-        lambda: tiny().partial_fit(X, Y, classes=["neg", "pos"]),
-    ],
-    ids=["few documents", "none held out", "portions"],
-)
-def test_without_calibration_p_values_are_nan_with_a_warning(model):
-    with pytest.warns(UserWarning, match="need 19 documents that no part of the model has learnt"):
-        assert np.isnan(novelty(model(), NEW[:2])).all()
+def test_without_calibration_p_values_are_nan_with_a_warning():
+    few = tiny().fit(TEXTS, LABELS)
+    none = tiny(validation_fraction=None).fit(X, Y)
+    portions = tiny().partial_fit(X, Y, classes=["neg", "pos"])
+    expected = "need 19 documents that no part of the model has learnt"
+    with pytest.warns(UserWarning, match=expected):
+        assert np.isnan(novelty(few, NEW[:2])).all()
+    with pytest.warns(UserWarning, match=expected):  # once for each line
+        assert np.isnan(novelty(none, NEW[:2])).all()
+    with pytest.warns(UserWarning, match=expected):
+        assert np.isnan(novelty(portions, NEW[:2])).all()
 
 
 def test_other_models_are_refused():

@@ -679,6 +679,7 @@ WARNINGS: list[Expected] = [
     Expected(when(labels="odd names"), "look like missing values, and are learnt as any others: '"),
     Expected(when(labels="odd names"), "is learnt as one label, and looks like several: "),
     Expected(when(), "no words, in row"),
+    Expected(when(), "p-values of novelty are NaN"),
     # Of a short vocabulary, or of the first words, documents of two classes are the same.
     Expected(when(), "the same words as one with another label"),
     Expected(when(groups="one"), "All documents are of one group"),

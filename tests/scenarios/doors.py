@@ -172,6 +172,7 @@ ASKED: dict[str, Callable[[Trial], Any]] = {
     "selective_threshold": _selective_threshold,
     "coarser": _coarser,
     "audit_labels": _audit,
+    "novelty": lambda trial: _novelty(trial),
     "drift": lambda trial: sk_han.drift(trial.estimator, trial.given(31 * list(trial.texts[:1]))),
     "faithfulness_report": lambda trial: sk_han.faithfulness_report(
         trial.estimator, trial.some, fractions=(0.5,), random_state=0
@@ -260,8 +261,17 @@ def check_doors(result: Any, door: str, folder: Path) -> None:
 # Files and copies.
 
 
+def _novelty(trial: Trial) -> np.ndarray:
+    p = sk_han.novelty(trial.estimator, trial.some)
+    assert np.isnan(p).all() or ((p >= 0) & (p <= 1)).all()
+    return p
+
+
 def _same(trial: Trial, other: Any, atol: float = 0.0) -> None:
     np.testing.assert_allclose(trial.of(other), trial.probabilities, atol=atol)
+    if trial.inner is not None:
+        p = sk_han.novelty(other, trial.some)
+        np.testing.assert_allclose(p, _novelty(trial), atol=max(atol, 1e-6))
     if trial.is_number:
         return
     assert other.classes_.tolist() == trial.estimator.classes_.tolist()

@@ -324,8 +324,9 @@ class Trial:
         how = self.scenario["validation"]
         if how != "None":
             container = "list" if how == "list" else None
-            found["X_val"] = self.given(self.texts[:7], container)
-            found["y_val"] = self.y[:7]
+            # The fewest that calibrate intervals and novelty, if there are so many.
+            found["X_val"] = self.given(self.texts[:19], container)
+            found["y_val"] = self.y[:19]
         how = self.scenario["unlabelled"]
         if how != "None":
             container = {"list": "list", "generator": "list", "Series": "Series"}.get(how)

@@ -27,6 +27,7 @@ from fastapi import Depends, FastAPI, HTTPException, Request
 
 import sk_han
 from sk_han import HANRegressor
+from sk_han._model.fitted_model import FittedModel
 from sk_han.serving import Scorer, create_app
 from sk_han.serving import _service as service
 from sk_han.serving._service import Service
@@ -190,6 +191,7 @@ class TestAnswers:
         assert (answer.status, found["classes"]) == (200, ["neg", "pos"])
         assert found["labels"] == scorer.predict(given).tolist()
         np.testing.assert_allclose(found["probabilities"], p, atol=1e-6)
+        assert found["novelty_p_values"] is None  # few documents were held out
 
     def test_a_text_without_words_is_marked_and_not_accepted(self, texts):
         found = post(texts, "/predict", texts=["Good.", " ", "\u2192"]).json()
@@ -233,10 +235,11 @@ class TestNumbers:
     def test_predictions_and_intervals_are_those_of_the_scorer(self, rents, folder):
         scorer = Scorer.load(folder / "rents.han")
         found = post(rents, "/predict", texts=TEXTS).json()
-        expected = scorer.predict_frame(TEXTS, coverage=0.8).to_numpy()
-        assert found.keys() == {"numbers", "intervals", "coverage", "blank"}
+        expected = scorer.predict_frame(TEXTS, coverage=0.8, novelty=True).to_numpy()
+        assert found.keys() == {"numbers", "intervals", "coverage", "blank", "novelty_p_values"}
         np.testing.assert_allclose(found["numbers"], expected[:, 0], rtol=1e-6)
-        np.testing.assert_allclose(found["intervals"], expected[:, 1:], rtol=1e-6)
+        np.testing.assert_allclose(found["intervals"], expected[:, 1:3], rtol=1e-6)
+        np.testing.assert_allclose(found["novelty_p_values"], expected[:, 3], atol=1e-6)
         assert found["coverage"] == ask(rents.url, "GET", "/health").json()["coverage"] == 0.8
 
     def test_the_schema_has_them_and_no_target(self, rents):
@@ -439,7 +442,7 @@ class TestRefusals:
         def fail(self, X):
             raise ZeroDivisionError("of the model")
 
-        monkeypatch.setattr(Scorer, "predict_proba", fail)
+        monkeypatch.setattr(FittedModel, "logits", fail)
         answer = post(texts, "/predict", texts=["A secret."])
         assert answer.status == 500
         assert answer.body == "Internal Server Error"
@@ -562,9 +565,9 @@ class TestLoad:
     def test_busy_processors_are_reported_and_health_still_answers(self, folder, monkeypatch):
         monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")  # joblib's, which knows limits of containers
         monkeypatch.setattr(service, "SECONDS_WAITING", 0.01)
-        free, computing = threading.Event(), Scorer.predict_proba
+        free, computing = threading.Event(), FittedModel.logits
         monkeypatch.setattr(
-            Scorer, "predict_proba", lambda *args: (free.wait(60), computing(*args))[1]
+            FittedModel, "logits", lambda *args: (free.wait(60), computing(*args))[1]
         )
         with serving(folder / "texts.han") as started, ThreadPoolExecutor(8) as users:
             documents = 4 * ["Good."] + 4 * [LONG]
@@ -778,8 +781,8 @@ class TestCommand:
             assert "Traceback" not in process.stderr.read()
 
     def test_it_ends_in_time_although_a_request_computes(self, folder):
-        slow = "import time; from sk_han.serving import Scorer"
-        slow += "; Scorer.predict_proba = lambda *_: time.sleep(30)"
+        slow = "import time; from sk_han._model.fitted_model import FittedModel"
+        slow += "; FittedModel.logits = lambda *_: time.sleep(30)"
         with self.started(folder / "texts.han", slow) as (process, connection, *_):
             connection.sendall(b'{"texts": ["A good day."]}')
             time.sleep(0.5)
