@@ -70,13 +70,13 @@ def candidate_slices(
 def _columns(X: Any, model: ExplainedModel | None) -> Iterator[Candidates]:
     """Yield the slices of each column of a table, whether the model reads it or not."""
     part = None if model is None else model.fitted.pool.columns
-    text, codings = (None, {}) if part is None else (part.encoder.text, part.encoder.codings)
+    texts, codings = ((), {}) if part is None else part.encoder[:2]
     table = {}
     with suppress(ValueError):  # columns without names of their own
         table = to_columns(X) if is_table(X) else {}
     for name, values in table.items():
         with suppress(TypeError):  # cells of a column that is not read may be anything
-            if name != text:
+            if name not in texts:
                 kind = codings[name].kind if name in codings else None
                 yield _by_value("column", read_column(values, name, kind), f"{name} = ")
 
