@@ -34,7 +34,7 @@ UNSHAKEN := datasets documents inspection/results kernels rendering storage text
 SHAKES ?= 1 2 3 4 5
 
 .PHONY: demo quick test fast kernels test-thorough test-slow test-oldest test-newest test-neighbours test-gpu test-processors \
-	test-shaken test-mutants checks lint docs wheel test-wheel clean
+	test-shaken test-mutants checks lint docs figures figures-stale wheel test-wheel clean
 
 # With what a user of the package gets, and nothing for developers. One thread for each of the models that are timed.
 demo: $(DEMO_READY)
@@ -110,6 +110,14 @@ docs: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	$(BIN)/python -m tests.site_links docs/_build/html
+
+# Draws each stored result anew whose code of a default fit has changed since: many hours. It may be stopped.
+figures: $(READY)
+	$(BIN)/python benchmarks/figures.py
+
+# What `make figures` would draw; an error if there is anything.
+figures-stale: $(READY)
+	$(BIN)/python benchmarks/figures.py --stale
 
 # sdist and wheel in dist/, the wheel made from the sdist: nothing that lies about here gets into it.
 wheel: $(RELEASE_READY)
