@@ -214,7 +214,7 @@ class SentenceEmbedder(SharesEncoder, DocumentTransformer, BaseEstimator):
         encoder = vars(self).get("_encoder")
         if encoder is None or encoder.parameter is not self.encoder:
             if self.encoder is None:
-                raise ValueError(f"This embedder is incomplete: {asking_for(self.identity_)}")
+                raise ValueError(f"This embedder is not complete: {asking_for(self.identity_)}")
             encoder = SentenceEncoder.from_parameter(self.encoder, expected=self.identity_)
             self._encoder = encoder
         return SentenceReader(

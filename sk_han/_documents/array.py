@@ -210,7 +210,9 @@ class DocumentArray:
         )
         empty = np.flatnonzero(np.diff(self.sentence_starts) == 0)
         if len(empty):
-            raise ValueError(f"Sentence {empty[0]} is empty; from_nested leaves it out.")
+            raise ValueError(
+                f"Sentence {empty[0]} is empty; leave sentences without words out by from_nested."
+            )
         check_ids(ids)
         self.word_ids: NDArray[np.int32] = ids.astype(np.int32, copy=False)
         self.spelling: Spelling | None = None
@@ -444,7 +446,9 @@ class DocumentArray:
         # scikit-learn indexes objects that have a shape with the tuple (rows, ...).
         if isinstance(rows, tuple):
             if len(rows) != 2 or rows[1] is not Ellipsis:
-                raise IndexError(f"A DocumentArray has one axis, documents; got index {rows!r}.")
+                raise IndexError(
+                    f"A DocumentArray has one axis, its documents; got the index {rows!r}."
+                )
             rows = rows[0]
         if isinstance(rows, (int, np.integer)) and not isinstance(rows, (bool, np.bool_)):
             if not -len(self) <= rows < len(self):

@@ -253,7 +253,7 @@ def _finite_vectors(vectors: ArrayLike) -> NDArray[np.float32]:
     if array.dtype.kind not in "biuf":
         raise TypeError(f"Sentence vectors must be numbers; got dtype {array.dtype}.")
     if array.ndim != 2 or array.shape[1] == 0:
-        raise ValueError(f"Sentence vectors must have the shape (n_vectors, d); got {array.shape}.")
+        raise ValueError(f"Sentence vectors have the shape (n, d); got the shape {array.shape}.")
     if array.dtype != np.float32:
         with np.errstate(over="ignore"):
             array = array.astype(np.float32)

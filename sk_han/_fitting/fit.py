@@ -20,8 +20,8 @@ from sk_han._fitting.scales import FittedNgrams, ScaledParts, scale_parts
 from sk_han._fitting.sources import ngram_sources
 from sk_han._fitting.summary import (
     novelty_of,
-    reference_of,
-    summary_of,
+    reference_statistics,
+    summarize_fit,
     warn_of_useless_network,
 )
 from sk_han._model.fitted_model import FittedModel
@@ -63,11 +63,11 @@ def fit_model(
     with stages("scales"):
         scaled = scale_parts(fitted, fit)
 
-    summary = summary_of(scaled, fit)
+    summary = summarize_fit(scaled, fit)
     # A portion may have other class frequencies, and the user's loss may have no probabilities.
     if not is_partial and not fit.has_own_loss:
         warn_of_useless_network(estimator, summary, scaled, fit)
-    reference = None if is_partial else reference_of(scaled, fit)
+    reference = None if is_partial else reference_statistics(scaled, fit)
     training = training_attributes(scaled.pool.network.net, fit.earlier_history)
     return fit.model(
         scaled.pool,

@@ -287,8 +287,8 @@ def _fit_portion(fit: FitState, sources: Sequence[TextSource], earlier: Pool) ->
         return Pool(target, parts, dict(zip(parts, _usual_scales(parts).tolist(), strict=True)))
     if any(part.is_tfidf for part in parts.values()):
         warn_user(
-            f"Only the network learns from this portion: with more than {MOST_DENSE} classes or "
-            f"labels, here {target.n_scores}, n-gram models are not updated. Fit to all documents."
+            f"The n-gram model of {target.n_scores} classes or labels stays as it is, since only "
+            f"up to {MOST_DENSE} can be updated. Fit again to all documents where you can."
         )
     # The total weight of the documents of all portions, by which latent models are updated.
     n_documents = None

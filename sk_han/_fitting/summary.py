@@ -43,7 +43,7 @@ _TRAINING = "lr", "max_epochs", "batch_size", "optimizer", "lr_schedule", "dropo
 _MARGIN = 0.5
 
 
-def summary_of(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
+def summarize_fit(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
     """Return the entries of `FitSummary` for a fit."""
     net = scaled.pool.network.net
     return dict(
@@ -63,7 +63,7 @@ def summary_of(scaled: ScaledParts, fit: FitState) -> dict[str, Any]:
     )
 
 
-def reference_of(scaled: ScaledParts, fit: FitState) -> Reference:
+def reference_statistics(scaled: ScaledParts, fit: FitState) -> Reference:
     """Return the numbers of a fit with which later documents are compared."""
     labelled, target, validation = fit.labelled, fit.target, scaled.validation
     shares = target.mean_of(target.soft(labelled.targets), labelled.targets, labelled.weights)

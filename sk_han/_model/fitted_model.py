@@ -275,8 +275,8 @@ class FittedModel:
         if scores is None or n < FEWEST_SCORES or place >= n:
             need = max(FEWEST_SCORES, int(np.ceil(coverage / (1 - coverage))))
             raise ValueError(
-                f"Intervals of coverage={coverage:g} need {need:,} held-out documents, and this "
-                f"fit held out {n:,}. Give more, a larger validation_fraction, or X_val and y_val."
+                f"Intervals of coverage={coverage:g} need {need:,} documents, and this fit held "
+                f"out {n:,}. Give more, a larger validation_fraction, or X_val and y_val."
             )
         return self.target.interval(p, max(float(scores[place]), 0.0))
 

@@ -126,8 +126,8 @@ class OneOfClasses(Target):
             raise ValueError(
                 f"y has {n_classes:,} classes for {counted(len(t))}, and {len(single):,} of them "
                 f"have a single one: {listed(single, 3, write=reprlib.repr)}. These look like "
-                "texts, ids or numbers to predict. Give texts as X and labels as y, or learn such "
-                "classes all the same with validation_fraction=None."
+                "texts, ids or numbers to predict. Is it fit(X, y), with the texts first? To learn "
+                "such classes all the same, set validation_fraction=None."
             )
         if single and n_classes > 1:
             not_held_out = (

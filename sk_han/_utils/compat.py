@@ -38,7 +38,7 @@ __all__ = [
 def to_sklearn(constraint: Constraint) -> list[Any]:
     """Return the constraint of an option as constraints of scikit-learn."""
     if isinstance(constraint, Either):
-        return [each for inner in constraint.constraints for each in to_sklearn(inner)]
+        return [part for inner in constraint.constraints for part in to_sklearn(inner)]
     if isinstance(constraint, InstanceOf):
         return [constraint.kind]
     if isinstance(constraint, Range):
@@ -47,9 +47,9 @@ def to_sklearn(constraint: Constraint) -> list[Any]:
         kind = RealNotInt if constraint.kind is float else constraint.kind
         return [Interval(kind, constraint.low, high, closed=closed)]
     strings = {value for value in constraint.values if isinstance(value, str)}
-    found = [*constraint.classes, *[StrOptions(strings)] * bool(strings)]
-    found += ["boolean"] * (True in constraint.values) + [None] * (None in constraint.values)
-    return found
+    allowed = [*constraint.classes, *[StrOptions(strings)] * bool(strings)]
+    allowed += ["boolean"] * (True in constraint.values) + [None] * (None in constraint.values)
+    return allowed
 
 
 POSITIVE = Interval(Integral, 1, None, closed="left")

@@ -210,8 +210,8 @@ def warn_of_no_words(names: Sequence[str], n_documents: int) -> None:
     if names:
         warn_user(
             f"{len(names):,} of {counted(n_documents)} {agreeing(len(names), 'have')} no words, in "
-            f"{listed(names, 10, str)}. Leave them out or fill them in, since their labels will be "
-            "predicted for all blank texts."
+            f"{listed(names, 10, str)}: their labels will be predicted for all blank texts. Leave "
+            "them out, or fill them in."
         )
 
 

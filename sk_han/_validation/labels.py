@@ -61,7 +61,7 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
         )
     refuse_masked(y, name)
     if isinstance(y, np.ndarray) and y.dtype.kind in "biuU":
-        given = read = y
+        array = read = y
     else:
         if np.asarray(y, dtype=object).ndim == 0:
             raise ValueError(
@@ -69,25 +69,25 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
                 f"{a_kind(y)}."
             )
         cells = read_labels(label_list(y), lambda i: f"{name}[{i}]")
-        given, read = np.asarray(y), np.array(cells)
+        array, read = np.asarray(y), np.array(cells)
         # `classes_` keeps the dtype object of a column of pandas.
-        if given.dtype == object and read.dtype.kind == "U":
+        if array.dtype == object and read.dtype.kind == "U":
             read = read.astype(object)
         # NumPy converts integers beyond 64 bits to floats, which would merge several classes.
         is_lost = read.dtype.kind in "fO" and {*map(type, cells)} == {int}
         # pandas 2 turns nullable columns into arrays of objects, so these may still be numbers.
-        is_number = given.dtype == object and read.dtype.kind not in "UO"
+        is_number = array.dtype == object and read.dtype.kind not in "UO"
         is_unknown = is_number and type_of_target(y) == "unknown"
-        if given.dtype.kind == "T" or is_unknown or is_lost:
+        if array.dtype.kind == "T" or is_unknown or is_lost:
             dtype = "str" if is_lost or read.dtype.kind == "U" else read.dtype
             raise ValueError(
                 f"Unknown label type: {name} holds {a_kind(cells[0])} in an array of dtype "
-                f"{given.dtype}, which scikit-learn refuses. Convert it with astype({dtype})."
+                f"{array.dtype}, which scikit-learn refuses. Convert it with astype({dtype})."
             )
         # The schema of fitted state has no long doubles.
         if read.dtype == np.longdouble:
             read = read.astype(np.float64)
-    if given.ndim == 2 and given.shape[1] == 1:
+    if array.ndim == 2 and array.shape[1] == 1:
         warn_user(
             f"A column-vector {name} was passed when a 1d array was expected. Change its shape to "
             "(n_samples,), for example with ravel().",

@@ -265,7 +265,7 @@ def load_embeddings(
     [0.5, 0.25]
     """
     if vocabulary is None and documents is not None:
-        raise ValueError("documents hold word ids; give the vocabulary that names their words.")
+        raise ValueError("documents hold word ids, whose words only their vocabulary has: give it.")
     if vocabulary is None:
         return _collect(_entries(path), None)
     ids = word_ids(vocabulary)
@@ -421,7 +421,7 @@ def _check_finite(vectors: NDArray[np.float32], words: Sequence[str]) -> None:
     if wrong:
         raise ValueError(
             f"The pretrained vectors of {listed(wrong, 3)}, {len(wrong):,} of {len(words):,}, "
-            "hold NaN, infinity or numbers beyond single precision. Leave these words out."
+            "hold NaN, infinity or numbers beyond single precision. Leave them out for random ones."
         )
 
 

@@ -194,7 +194,9 @@ def _paths(tree: Any, classes: NDArray[Any]) -> list[tuple[Any, Sequence[str]]]:
         raise ValueError(f"The model does not know the classes {listed(unknown)} of tree.{hint}")
     lacking = [label for label in labels if label not in tree]
     if lacking:
-        raise ValueError(f"tree lacks {listed(lacking)}; give [] for a class without a group.")
+        raise ValueError(
+            f"tree lacks the classes {listed(lacking)}; a class without a group has an empty list."
+        )
     for label, groups in tree.items():
         if isinstance(groups, str) or not all(isinstance(name, str) for name in groups):
             raise TypeError(f"tree[{label!r}] is a list of names of groups; got {groups!r}.")

@@ -285,13 +285,13 @@ class ExplainedModel:
         options = ExplainOptions.from_options(keywords)
         X = as_container(X)
         random = random_source(options.random_state)
-        classes = ExplainedClasses.from_options(options, self.fitted.target, number_of(X))
+        classes = ExplainedClasses.from_options(options, self.fitted.target, known_length(X))
         batches, pool = self.batches(X, options.batch_size), self.fitted.pool
         if options.targets == "expected":
             if not isinstance(pool.target, OrderedClasses) or options.method != "shapley":
                 raise ValueError(
                     "targets='expected' explains the expected number of ordered classes, by "
-                    "method='shapley' alone; this model has learnt "
+                    "method='shapley' alone, and this model has learnt "
                     f"{pool.target.labelling}, and method is {options.method!r}. Fit a "
                     "HANClassifier(ordered=True), or leave it out."
                 )
@@ -341,7 +341,7 @@ def explanation_list(
     return ExplanationList(explanations, y_true=y_true, numbers=numbers, ids=ids)
 
 
-def number_of(X: Any) -> int | None:
+def known_length(X: Any) -> int | None:
     """Return the number of documents, or None if it is unknown or X is sparse, as later refused."""
     return len(X) if hasattr(X, "__len__") and not hasattr(X, "getnnz") else None
 
