@@ -534,6 +534,7 @@ SLOW: dict[str, set[str]] = {
         "report",
         "report with training documents",
         "report of groups",
+        "report of slices",
         "faithfulness_report",
         "audit_labels",
     },

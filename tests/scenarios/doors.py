@@ -138,6 +138,15 @@ def _report_with_itself(trial: Trial) -> Any:
     return found
 
 
+def _report_of_slices(trial: Trial) -> Any:
+    X = trial.given(10 * list(trial.texts))
+    y = 10 * list(trial.labels) if trial.has is None else np.tile(trial.has, (10, 1))
+    found = sk_han.report(trial.estimator, X, y, baseline=None, n_mistakes=1)
+    # Of one label or of word ids, a slice may be every document.
+    assert found.n_slices or found.texts is None or len({*map(str, trial.labels)}) == 1
+    return found
+
+
 def _audit(trial: Trial) -> Any:
     with sklearn.config_context(enable_metadata_routing=True):  # some pipelines hand data on
         return sk_han.audit_labels(trial.estimator, trial.X, trial.y, n_explained=2)
@@ -169,6 +178,7 @@ ASKED: dict[str, Callable[[Trial], Any]] = {
     "report of groups": lambda trial: _report(
         trial, groups=[i // 2 for i in range(len(trial.texts))]
     ),
+    "report of slices": _report_of_slices,
     "selective_threshold": _selective_threshold,
     "coarser": _coarser,
     "audit_labels": _audit,
