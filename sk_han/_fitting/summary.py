@@ -19,7 +19,7 @@ from sk_han._parts.pool import NETWORK, Pool
 from sk_han._targets import Target
 from sk_han._targets.splits import folds_of
 from sk_han._training.builder import best_epoch, stop_reason
-from sk_han._utils.containers import Floats
+from sk_han._utils.containers import Floats, Integers
 from sk_han._utils.messages import warn_user
 from sk_han._utils.metrics import averages
 
@@ -87,13 +87,13 @@ def novelty_of(scaled: ScaledParts, fit: FitState, reference: Reference) -> Nove
     data = fit.user_validation if fit.held_out is None else fit.labelled[fit.held_out]
     if data is None or scaled.rows is None or len(scaled.rows) < FEWEST_SCORES:
         return None
-    documents = data.documents[scaled.rows]
+    data = data[scaled.rows]
     p = scaled.pool.target.probabilities(scaled.together)
-    terms = novelty_terms(p, documents, scaled.pool)
+    terms = novelty_terms(p, data.documents, scaled.pool)
     if fit.held_out is not None:  # vocabulary and center have seen them
-        terms[1] = _left_out_shares(documents.words(), fit)
+        terms[1] = _left_out_shares(data.documents.words(), fit, data.groups)
         terms[2] *= len(fit.labelled) / (len(fit.labelled) - 1)
-    return calibrated_novelty(terms, documents, *reference.unknown[1:])
+    return calibrated_novelty(terms, data.documents, *reference.unknown[1:])
 
 
 def _mean_and_variance(values: NDArray[np.float64], w: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -117,13 +117,19 @@ def _unknown_words(fit: FitState) -> NDArray[np.float64]:
     return np.array([len(shares_unknown), shares_unknown.mean(), shares_unknown.var()])
 
 
-def _left_out_shares(documents: DocumentArray, fit: FitState) -> Floats:
-    """Return the share of unknown words of labelled documents, each left out of the vocabulary."""
+def _left_out_shares(
+    documents: DocumentArray, fit: FitState, groups: Integers | None = None
+) -> Floats:
+    """Return the share of unknown words of labelled documents, each left out of the vocabulary.
+
+    Documents of a group are left out together.
+    """
     totals = np.bincount(fit.text[0].word_ids, minlength=fit.vocabulary_size)
     is_fixed = getattr(fit.tokenizer, "vocabulary", None) is not None
     least = 0 if is_fixed else totals[2:].min(initial=totals.sum())
     lengths = documents.words_per_document
-    keys = np.repeat(np.arange(len(lengths)), lengths) * len(totals) + documents.word_ids
+    left_out = np.arange(len(lengths)) if groups is None else groups
+    keys = np.repeat(left_out, lengths) * len(totals) + documents.word_ids
     _, place, counts = np.unique(keys, return_inverse=True, return_counts=True)
     elsewhere = totals[documents.word_ids] - counts[place]
     is_unknown = (documents.word_ids == UNKNOWN_ID) | (elsewhere < least)

@@ -86,7 +86,8 @@ def novelty(model: Any, X: Any) -> Floats:
     Notes
     -----
     With n held-out documents no p-value is reliably below 1 / (n + 1). Ties are broken by a number
-    that depends on the words of the document alone. 5 % is an average over fits; p-values of one
+    that depends on the words of the document alone. A warm start without `X_val` and `partial_fit`
+    hold nothing out, so there are none after them. 5 % is an average over fits; p-values of one
     fit share its held-out documents and are not independent [2]_. Hold out whole groups, by
     `groups` of ``fit``, where new documents are of new groups.
 

@@ -51,6 +51,19 @@ def test_like_documents_have_uniform_p_values(classifier):
     assert np.mean(p < 0.1) < 0.25
 
 
+def excerpts(texts):
+    """Give four excerpts of each four texts together, which are of one author."""
+    joined = [" ".join(texts[i : i + 4]).split() for i in range(0, len(texts), 4)]
+    rng = np.random.RandomState(0)
+    return [" ".join(rng.choice(words, 30, replace=False)) for words in joined for _ in range(4)]
+
+
+def test_documents_of_new_groups_are_like_held_out_groups():
+    model = tiny(validation_fraction=0.3, max_epochs=4, lr=0.02)
+    p = novelty(model.fit(excerpts(X), Y, groups=np.arange(200) // 4), excerpts(NEW))
+    assert np.mean(p < 0.1) < 0.4
+
+
 def test_another_language_is_novel(classifier):
     assert novelty(classifier, GERMAN).max() < 0.05
 
