@@ -126,7 +126,7 @@ class SentenceEmbedder(SharesEncoder, DocumentTransformer, BaseEstimator):
             If there are no documents or words, or if the encoder returns no vectors.
         """
         texts = check_texts(X)
-        # An invalid encoder raises its error before the texts are read.
+        # Tokenizing may take minutes, so the encoder is checked first.
         SentenceEncoder.check(self.encoder)
         tokenizer = HierarchicalTokenizer() if self.tokenizer is None else clone(self.tokenizer)
         tokenizer.set_params(output="ragged").fit(texts)

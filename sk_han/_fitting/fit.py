@@ -83,7 +83,7 @@ def fit_model(
 
 
 def _check_limit(stages: Stages) -> None:
-    """Check that the time limit leaves the network two thirds, once the other parts are fitted."""
+    """Check that reading and linear models took at most a third of the time limit."""
     least = 3 * sum(stages.seconds.get(name, 0.0) for name in ("texts", "linear models"))
     if stages.limit < least:
         raise ValueError(

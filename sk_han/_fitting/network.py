@@ -61,10 +61,10 @@ _BETTER, _UNLEARNT = 2.0, 0.7
 # With 16 documents per step, the first cycle is shortened by this factor if a second one, twice as
 # long, may follow. Both together have at most so many epochs.
 _SHORT, _MOST_EPOCHS = 3 / 4, 20
-# The scale of an earlier fit is the median of a log-normal prior, so it cannot be 0.
 # Shares of the time that is left, if it is limited; the last validation and the scales take 2 %.
 _OF_PRETRAINING, _OF_THE_REST, _SHORTEST = 2 / 3, 0.97, 1e-3
 _LIMIT = "time_limit"  # name of the callback
+# The scale of an earlier fit is the median of a log-normal prior, so it cannot be 0.
 _SMALLEST_SCALE = 0.01
 
 
@@ -74,7 +74,7 @@ def fit_network(
     """Fit the network, and score the held-out documents.
 
     `ngrams` are the logits of the n-gram models, with which the network is compared. On a warm
-    start, the median of the prior of its scale is the earlier scale.
+    start, the prior of the network's scale is centred on the scale of the earlier fit.
     """
     prior = OF_WORDS if fit.sentences is None else NEXT_TO_VECTORS
     if teacher is not None:

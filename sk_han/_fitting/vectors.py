@@ -37,11 +37,11 @@ class VectorSource(NamedTuple):
 
 
 class VectorLearner:
-    """Fits the part of sentence vectors to any subset of the documents.
+    """Fits the linear model of sentence vectors to any subset of the documents.
 
-    It minimizes the loss of the target with an L2 penalty on the weights of vectors, which are
-    centred and have a common scale. The center and the scale are those of all documents, which is
-    no leak, since they do not depend on labels.
+    It minimizes the loss of the target with an L2 penalty. Vectors are centred and divided by a
+    common scale, both computed from all documents, including held-out ones; no labels leak, since
+    neither depends on them.
     """
 
     def __init__(self, data: LabelledDocuments, target: Target) -> None:

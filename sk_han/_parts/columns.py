@@ -30,7 +30,8 @@ from sk_han._validation.cells import (
 )
 from sk_han._validation.documents import as_list, check_texts, is_missing, row_names
 
-# Most bins of a numeric column, and the row of values that do not occur in the training documents.
+# Maximum number of bins of a numeric column, and the row number that stands for values not seen in
+# the fit.
 _BINS, _UNSEEN = 10, -1
 _BREAK = "\n\n"  # between the fields of a text
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]

@@ -222,7 +222,7 @@ def brief(value: float, signed: bool = False) -> str:
 
 
 def amount(value: float) -> str:
-    """Write a number of the user's with four significant digits, or without decimals."""
+    """Format a user's number with four significant digits, from 1,000 on without decimals."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 

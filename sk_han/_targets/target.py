@@ -204,9 +204,9 @@ class Target(ABC):
         """Check the parameter `threshold`; by default decisions depend on none."""
         if not (isinstance(threshold, float) and threshold == 0.5):
             raise ValueError(
-                f"threshold={threshold!r} is for several labels a document, and y has one: the "
-                "most probable class is predicted. For another rule, use "
-                "sklearn.model_selection.FixedThresholdClassifier, or leave the default of 0.5."
+                f"threshold={threshold!r} applies only to several labels per document, and y has "
+                "one: the most probable class is predicted. Leave the default of 0.5; for two "
+                "classes, sklearn.model_selection.FixedThresholdClassifier has a threshold."
             )
 
     def with_decisions(

@@ -68,5 +68,5 @@ def check_nested_params(params: Mapping[str, Any], present: Mapping[str, Any]) -
         if inner and own in present and not hasattr(value, "set_params"):
             raise ValueError(
                 f"{name} cannot be set: {own} is {in_one_line(repr(value), 60)}, which has no "
-                f"parameters. Set {own} as a whole, or first to an object that has {inner}."
+                f"parameters. Set {own} itself, or first give it an object with {inner}."
             )

@@ -181,7 +181,7 @@ def table_labels(cells: Sequence[Any], place: Callable[[int], str], *, typed: bo
 
 
 def label_array(names: Sequence[str]) -> NDArray[Any]:
-    """Convert names to an array of integers or booleans if all spell such, else of strings."""
+    """Convert names to integers or booleans if every name spells one, else to strings."""
     if all(map(_WHOLE.fullmatch, names)):
         return np.array([int(name.partition(".")[0]) for name in names], dtype=np.int64)
     if {name.lower() for name in names} <= {"true", "false"}:

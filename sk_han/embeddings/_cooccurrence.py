@@ -71,7 +71,7 @@ def left_singular_vectors(
 
 
 def _orthonormal(block: NDArray[np.float32], basis: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return an orthonormal basis of what a block (N, W) adds to a basis; zeros for nothing."""
+    """Return an orthonormal basis (N, W) of what a block adds to a basis, zero where nothing."""
     least = _NO_OWN_PART * float(np.square(block).sum(axis=0).max())
     # Projecting once leaves rounding errors as large as what is subtracted, so it is done twice.
     for _ in range(2):

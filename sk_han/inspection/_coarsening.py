@@ -187,7 +187,9 @@ def _paths(tree: Any, classes: NDArray[Any]) -> list[tuple[Any, Sequence[str]]]:
             for label, path in zip(labels, steps, strict=True)
         ]
     if not isinstance(tree, Mapping):
-        raise TypeError(f"tree is a separator or a dict of class to its groups; got {tree!r}.")
+        raise TypeError(
+            f"tree must be a separator or a dict from each class to its groups; got {tree!r}."
+        )
     unknown = [label for label in tree if label not in labels]
     if unknown:
         hint = nearest_name(str(unknown[0]), map(str, labels))

@@ -139,7 +139,7 @@ def uniform_(tensor: Tensor, bound: float, generator: torch.Generator | None) ->
 
 def normal_(tensor: Tensor, std: float, generator: torch.Generator | None) -> None:
     """Fill with normal random numbers of mean 0."""
-    # On the meta device PyTorch would load its compiler, which takes a second, to draw no number.
+    # On the meta device there is nothing to draw, yet PyTorch would load its compiler for a second.
     if tensor.is_meta:
         return
     _fill(tensor, torch.empty(tensor.shape, **single()).normal_(0.0, std, generator=generator))

@@ -333,8 +333,8 @@ def _validate(X: Any, y: Any, sample_weight: Any, scheme: str | None, class_weig
         if not class_weights.all():
             label = classes.tolist()[int(class_weights.argmin())]
             raise ValueError(
-                f"class_weight of {label!r} is 0; those of a tagger are above 0. To leave out "
-                "tokens, give their sentences a sample_weight of 0."
+                f"class_weight of {label!r} is 0, and a tagger needs positive weights. To leave "
+                "out tokens, give their sentences a sample_weight of 0."
             )
     return _Data(sentences, kinds, classes, targets, weights, class_weights, chunks)
 

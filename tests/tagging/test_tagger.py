@@ -206,7 +206,7 @@ def test_a_rare_label_is_given_where_its_tokens_count_more(crf):
     ("weights", "message"),
     [
         ({"O": 1, "NAMES": 2}, "NAMES"),
-        ({"O": 1, "NAME": 0}, "class_weight of 'NAME' is 0; those of a tagger are above 0"),
+        ({"O": 1, "NAME": 0}, "class_weight of 'NAME' is 0, and a tagger needs positive weights"),
         ({"O": 1, "NAME": -1}, "class_weight of 'NAME' is -1"),
         ({"O": 1, "NAME": np.inf}, "class_weight of 'NAME' is inf"),
         ("even", "class_weight.*balanced"),
