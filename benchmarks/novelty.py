@@ -103,7 +103,9 @@ def main() -> None:
         for encoder in (None, arguments.encoder):
             draws = [aurocs(encoder, seed, memory) for seed in range(N_DRAWS)]
             for name, kinds in draws[0].items():
-                means = {kind: round(np.mean([d[name][kind] for d in draws]), 2) for kind in kinds}
+                means = {
+                    kind: round(float(np.mean([d[name][kind] for d in draws])), 2) for kind in kinds
+                }
                 rows.append({"encoder": encoder or "none", "score": name} | means)
                 print(rows[-1], flush=True)
     publish("novelty", rows, arguments.save)
