@@ -145,6 +145,14 @@ class TestColumns:
         found = report(model, table, y, baseline=None, n_mistakes=1)
         assert name in names(found, "column")
 
+    def test_columns_of_texts_are_none(self, table):
+        model = tiny(text_column=["text", "shop"], columns=["unread"], max_epochs=4)
+        model.fit(table, np.resize(np.where(LABELS == "pos", "a", "b"), N))
+        y = with_mistakes(model.predict(table), np.flatnonzero(table["shop"] == "s3"))
+        found = report(model, table, y, baseline=None, n_mistakes=1)
+        assert "s3" in names(found, "word")
+        assert "shop = s3" not in names(found, "column")
+
     def test_missing_values_are_a_slice(self, table):
         part = table[["text", "shop"]].copy()
         part.loc[PLANTED, "shop"] = None
