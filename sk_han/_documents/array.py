@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sk_han._utils.messages import counted, refuse_masked
+from sk_han._utils.messages import plural, refuse_masked
 
 PADDING_ID = 0
 UNKNOWN_ID = 1
@@ -452,7 +452,7 @@ class DocumentArray:
             rows = rows[0]
         if isinstance(rows, (int, np.integer)) and not isinstance(rows, (bool, np.bool_)):
             if not -len(self) <= rows < len(self):
-                raise IndexError(f"document {rows} is out of bounds of {counted(len(self))}.")
+                raise IndexError(f"document {rows} is out of bounds of {plural(len(self))}.")
             return self._document(int(rows) % len(self))
         if isinstance(rows, slice):
             return self._take(np.arange(*rows.indices(len(self))))
@@ -468,13 +468,13 @@ class DocumentArray:
             return self._take(np.arange(len(self))[chosen])
         if len(chosen) and not -len(self) <= chosen.min() <= chosen.max() < len(self):
             wrong = chosen[(chosen < -len(self)) | (chosen >= len(self))][0]
-            raise IndexError(f"document {wrong} is out of bounds of {counted(len(self))}.")
+            raise IndexError(f"document {wrong} is out of bounds of {plural(len(self))}.")
         numbers = chosen.astype(np.int64, copy=False)
         return self._take(np.where(numbers < 0, numbers + len(self), numbers))
 
     def __repr__(self) -> str:
         counts = {"document": len(self), "sentence": self.n_sentences, "word": self.n_words}
-        return f"DocumentArray({', '.join(counted(n, name) for name, n in counts.items())})"
+        return f"DocumentArray({', '.join(plural(n, name) for name, n in counts.items())})"
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         # A pickle of a class with slots has a pair: the __dict__, which is None, and the slots.

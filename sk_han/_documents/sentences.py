@@ -17,7 +17,7 @@ from sk_han._documents.array import (
     to_offsets,
 )
 from sk_han._utils.files import LARGEST_NUMBER
-from sk_han._utils.messages import counted, refuse_masked
+from sk_han._utils.messages import plural, refuse_masked
 
 _ROWS_AT_ONCE = 1 << 14
 # Tolerance relative to the length of a probe's vector. Another number of threads or batch size
@@ -45,7 +45,7 @@ class EncoderIdentity(NamedTuple):
                 return
             difference = f"by up to {100 * change:.3g} % of their length"
         raise ValueError(
-            f"{name} is {other.name} with vectors of {counted(sizes[0], 'number')}, and the fit "
+            f"{name} is {other.name} with vectors of {plural(sizes[0], 'number')}, and the fit "
             f"had {self.name} with {sizes[1]:,}: their vectors of the same sentences differ "
             f"{difference}. Give the encoder of the fit, or fit again."
         )
@@ -110,13 +110,13 @@ class SentenceArray(DocumentArray):
             raise TypeError(f"sentence_numbers must be integers; got dtype {numbers.dtype}.")
         if numbers.shape != (n,):
             raise ValueError(
-                f"sentence_numbers must have one number for each of {counted(n, 'sentence')}; got "
+                f"sentence_numbers must have one number for each of {plural(n, 'sentence')}; got "
                 f"shape {numbers.shape}."
             )
         if n and not 0 <= numbers.min() <= numbers.max() < len(table):
             raise ValueError(
                 f"Sentences have the vectors {numbers.min()} to {numbers.max()}, and there are "
-                f"{counted(len(table), 'vector')} for {counted(n, 'sentence')}."
+                f"{plural(len(table), 'vector')} for {plural(n, 'sentence')}."
             )
         self._fill(documents, table, numbers.astype(np.int64, copy=False), encoder)
 
@@ -197,7 +197,7 @@ class SentenceArray(DocumentArray):
 
     def __repr__(self) -> str:
         words = super().__repr__().partition("(")[2][:-1]
-        return f"SentenceArray({words}, vectors of {counted(self.dimension, 'number')})"
+        return f"SentenceArray({words}, vectors of {plural(self.dimension, 'number')})"
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         own = {name: getattr(self, name) for name in SentenceArray.__slots__}
@@ -242,7 +242,7 @@ def check_same_encoder(
         encoder.check(X.encoder, "The encoder of these sentence vectors")
     if X.dimension != dimension:
         raise ValueError(
-            f"Sentence vectors of {counted(X.dimension, 'number')} are given, and those of {of} "
+            f"Sentence vectors of {plural(X.dimension, 'number')} are given, and those of {of} "
             f"have {dimension:,}. Use the SentenceEmbedder that was used there."
         )
 

@@ -40,7 +40,7 @@ from sk_han._tokenizer import HierarchicalTokenizer
 from sk_han._training.builder import check_net_params, check_optimizer
 from sk_han._training.net import resolve_device
 from sk_han._utils.containers import Floats, Integers, take_rows
-from sk_han._utils.messages import a_kind, agreeing, counted, in_one_line, warn_user
+from sk_han._utils.messages import a_kind, agreeing, in_one_line, plural, warn_user
 from sk_han._utils.progress import Stages, tell
 from sk_han._validation.cells import doubt_about
 from sk_han._validation.documents import (
@@ -325,11 +325,11 @@ def _data_line(fit: FitState) -> str:
     """Return the line of progress about the data that were read."""
     documents = fit.labelled.documents
     kind = "class" if fit.target.has_one_label else "label"
-    of = "" if fit.target.is_number else f" of {counted(fit.n_classes, kind)}"
+    of = "" if fit.target.is_number else f" of {plural(fit.n_classes, kind)}"
     held_out = "" if fit.held_out is None else f"; {len(fit.held_out):,} are held out"
     return (
-        f"Read {counted(len(documents))}{of}: "
-        f"{counted(documents.n_words, 'word')} in {counted(documents.n_sentences, 'sentence')}"
+        f"Read {plural(len(documents))}{of}: "
+        f"{plural(documents.n_words, 'word')} in {plural(documents.n_sentences, 'sentence')}"
         f"{held_out}"
     )
 
@@ -366,13 +366,13 @@ def _warn_of_none_held_out(
     if fraction is not None:
         n, share = len(labelled), f"validation_fraction={fraction:g}"
         why = (
-            f"{counted(n)} of {counted(target.n_scores, 'class')} {agreeing(n, 'are')} too few to "
+            f"{plural(n)} of {plural(target.n_scores, 'class')} {agreeing(n, 'are')} too few to "
             f"hold out {share}"
         )
         split = target.strata(labelled.targets), fraction, np.random.RandomState(0)
         if groups is not None and hold_out(*split, None)[1] is not None:
             n_groups = len(np.unique(groups))
-            in_groups = f"{counted(n)} in {counted(n_groups, 'group')}, which stay whole,"
+            in_groups = f"{plural(n)} in {plural(n_groups, 'group')}, which stay whole,"
             why = f"{in_groups} are too few for {share}"
             repair = "Give X_val and y_val, more groups or a larger validation_fraction"
             if patience is None and n_groups > 1:

@@ -18,7 +18,7 @@ from sk_han._parts.pool import Part
 from sk_han._storage.schema import Array, ByName, Field, ListOf, Schema, Sizes, strings
 from sk_han._targets import Target
 from sk_han._utils.containers import Floats, listed
-from sk_han._utils.messages import a_kind, counted, nearest_name, warn_user
+from sk_han._utils.messages import a_kind, nearest_name, plural, warn_user
 from sk_han._validation.cells import (
     DATES,
     EMPTY,
@@ -155,9 +155,9 @@ class Coding(NamedTuple):
         """Describe the values of training documents, and how many of them have a row."""
         column = Column(self.kind, values)
         n_values, n_missing = len(np.unique(values[~column.missing])), int(column.missing.sum())
-        facts = [self.kind, counted(n_values, "value")]
+        facts = [self.kind, plural(n_values, "value")]
         if self.n_bins:
-            facts.append(counted(self.n_bins, "bin"))
+            facts.append(plural(self.n_bins, "bin"))
         elif n_values > len(self.values):
             facts.append(f"{len(self.values):,} of two documents or more")
         return ", ".join([*facts, *[f"{n_missing:,} missing"] * bool(n_missing)])
@@ -264,8 +264,8 @@ class ColumnEncoder(NamedTuple):
             read = read_column(table[column], column, coding.kind, row)
             if len(read.values) != len(texts):
                 raise ValueError(
-                    f"Column {column!r} has {counted(len(read.values), 'value')} for "
-                    f"{counted(len(texts), 'text')}."
+                    f"Column {column!r} has {plural(len(read.values), 'value')} for "
+                    f"{plural(len(texts), 'text')}."
                 )
             coded = coding.rows(read)
             rows.append(np.where(coded < 0, _UNSEEN, start + coded).astype(np.int32))
@@ -394,7 +394,7 @@ class ColumnModel(Part):
             is_category = not coding.n_bins and len(coding.values) > 0
             if is_category and (n_unseen := int((table.rows[:, place] < 0).sum())):
                 warn_user(
-                    f"Column {name!r} has {counted(n_unseen, 'value')} that no two training "
+                    f"Column {name!r} has {plural(n_unseen, 'value')} that no two training "
                     "documents have; they count for no class.",
                     once=True,
                 )

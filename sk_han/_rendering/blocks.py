@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sk_han._utils.messages import counted, in_one_line, shorten, shorten_apart
+from sk_han._utils.messages import in_one_line, plural, shorten, shorten_apart
 
 # Lengths in characters: of the beginning of a text in a title, of a label in a table, of other
 # labels, and of a text without explanation. The style sheet cuts labels wider than 15rem at their
@@ -199,7 +199,7 @@ def entry(
 
 def more(n: int, what: str) -> list[Block]:
     """Return a sentence on how many things are not shown, if there are any."""
-    return [Sentence(f"and {counted(n, f'more {what}')}", "han-small")] if n > 0 else []
+    return [Sentence(f"and {plural(n, f'more {what}')}", "han-small")] if n > 0 else []
 
 
 def number(value: float, signed: bool) -> str:

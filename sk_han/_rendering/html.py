@@ -23,7 +23,7 @@ from sk_han._rendering.blocks import (
 )
 from sk_han._rendering.colors import LEVELS, SCALES, stylesheet
 from sk_han._rendering.shading import fold_runs
-from sk_han._utils.messages import counted, in_one_line, visible
+from sk_han._utils.messages import in_one_line, plural, visible
 
 # Sentences of a long document that are not folded, and characters shown of text that was not read.
 OPEN_SENTENCES = 30
@@ -99,7 +99,7 @@ def _matrix_rows(matrix: Matrix) -> Iterator[tuple[Any, list[tuple[str, str, str
             if matrix.counts is None:
                 cells.append((kind, f"{title}: {share:.2f}", ""))
             elif count := int(matrix.counts[i, j]):
-                cells.append((kind, f"{title}: {counted(count)}", f"{count:,}"))
+                cells.append((kind, f"{title}: {plural(count)}", f"{count:,}"))
             else:
                 cells.append((kind, "", "\N{MIDDLE DOT}"))
         yield name, cells

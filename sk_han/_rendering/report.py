@@ -30,7 +30,7 @@ from sk_han._rendering.blocks import (
 )
 from sk_han._rendering.shading import comparison, document_blocks, label_spans, legend, make_shading
 from sk_han._utils.containers import document_name
-from sk_han._utils.messages import agreeing, counted
+from sk_han._utils.messages import agreeing, plural
 
 # A `Report`, whose class imports this module.
 Reported: TypeAlias = Any
@@ -84,7 +84,7 @@ LINES = 4
 def report_blocks(report: Reported, extent: str) -> Iterator[Block]:
     """Yield the blocks of a page or notebook, or the short form for a terminal."""
     in_terminal = extent == "terminal"
-    on = f"{counted(report.n_documents)}, {counted(len(report.labels), 'label')}"
+    on = f"{plural(report.n_documents)}, {plural(len(report.labels), 'label')}"
     lead = [_gain_note(report), "" if report.several_labels else _confidence_note(report)]
     confusion = "Missed and wrong labels" if report.several_labels else "Confusion matrix"
     sections = {
@@ -114,7 +114,7 @@ def number_report_blocks(report: Reported, extent: str) -> Iterator[Block]:
         *_explained_mistakes(report, extent, titles, np.sign(errors[rows]))
     ]
     yield from _frame_blocks(
-        report, in_terminal, counted(report.n_documents), [_gain_note(report)], sections
+        report, in_terminal, plural(report.n_documents), [_gain_note(report)], sections
     )
 
 
@@ -161,9 +161,9 @@ def _slice_blocks(report: Reported, extent: str) -> Iterator[Block]:
 def _prediction(report: Reported, row: int) -> list[Any]:
     """Return what is predicted for a document, and what is true."""
     if report.what == "number":
-        numbers = amount(report.predicted[row]), amount(report.marked(row))
+        numbers = amount(report.predicted[row]), amount(report.true_label(row))
         return ["predicted ", Span(numbers[0]), ", true ", Span(numbers[1])]
-    answer, marked = label_spans(report.answer(row)), label_spans(report.marked(row))
+    answer, marked = label_spans(report.answer(row)), label_spans(report.true_label(row))
     return ["predicted ", *answer, ", labelled ", *marked]
 
 
@@ -220,7 +220,7 @@ def _trained_note(report: Reported) -> str:
     if n:
         # Words that the vocabulary lacks or a limit cuts off cannot be compared.
         copies = (
-            f"{counted(n)} {agreeing(n, 'have')} the same or nearly the same words as a training"
+            f"{plural(n)} {agreeing(n, 'have')} the same or nearly the same words as a training"
         )
         return f"{copies} document, as far as the model reads them, so the scores may be too high."
     return "No document is known to have the same words as a training document."
@@ -233,8 +233,8 @@ def _duplicates_note(report: Reported) -> Iterator[str]:
         n_conflicts = sum(map(report.has_conflict, groups))
         labels = f"{n_conflicts} with different {report.what}s"
         labels = labels if n_conflicts else f"each with one {report.what}"
-        documents = counted(sum(map(len, groups)))
-        yield f"{documents} form {counted(len(groups), 'group')} with the same words, {labels}."
+        documents = plural(sum(map(len, groups)))
+        yield f"{documents} form {plural(len(groups), 'group')} with the same words, {labels}."
 
 
 def _gain_note(report: Reported) -> str:
@@ -456,7 +456,7 @@ def _mistakes(report: Reported, extent: str) -> Iterator[Block]:
         n_more = int((~report.right).sum()) - len(rows)
         yield from more(n_more, "document" if report.several_labels else "mistake")
     if n := len(report.suspects):
-        what = counted(n, "label")
+        what = plural(n, "label")
         yield Sentence(
             f"{what} may be wrong, as estimated by audit_labels: see report.suspects, or "
             "looks_mislabelled in report.to_frame(). Look at them: the estimate cannot "
@@ -485,13 +485,13 @@ def _explained_mistakes(
             continue
         if row in suspects:
             yield Sentence("This label may be wrong.", "han-small")
-        shown = document_blocks([report.mistakes[place]], report.marked(row))
+        shown = document_blocks([report.mistakes[place]], report.true_label(row))
         yield Fold("The whole document, word by word", shown, not place, "han-small")
 
 
 def _verdict(report: Reported, row: int, place: int) -> list[Any]:
     """Return the predicted and the true label of a mistake, and which label is most wrong."""
-    answer, marked = label_spans(report.answer(row)), label_spans(report.marked(row))
+    answer, marked = label_spans(report.answer(row)), label_spans(report.true_label(row))
     sure = "" if report.several_labels else f" ({percent(float(report.confidence[row]))})"
     verdict = ["predicted ", *answer, sure, ", labelled ", *marked]
     if report.mistake_labels is None:

@@ -26,7 +26,7 @@ from sk_han._rendering.blocks import (
     text_parts,
 )
 from sk_han._rendering.shading import NO_WORDS, Shading, fold_runs
-from sk_han._utils.messages import counted, in_one_line, in_reading_order
+from sk_han._utils.messages import in_one_line, in_reading_order, plural
 
 # Sentences of a long document that are not folded, and cells of a bar.
 OPEN_SENTENCES, BAR_CELLS = 20, 6
@@ -162,8 +162,8 @@ def _row_text(row: Row, room: int) -> str:
     """Return the first `room` characters of a row, and how many are left out or were not read."""
     text = "".join(piece.text for piece in row.pieces if not piece.unread)
     n_unread = sum(len(piece.text) for piece in row.pieces if piece.unread)
-    rest = f" \N{HORIZONTAL ELLIPSIS} {counted(len(text) - room, 'more character')}"
-    unread = f" [not read: {counted(n_unread, 'character')}]"
+    rest = f" \N{HORIZONTAL ELLIPSIS} {plural(len(text) - room, 'more character')}"
+    unread = f" [not read: {plural(n_unread, 'character')}]"
     return in_reading_order(text[:room]) + rest * (len(text) > room) + unread * bool(n_unread)
 
 

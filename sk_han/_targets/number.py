@@ -14,7 +14,7 @@ from sk_han._storage.schema import Array, Field, Schema, Sizes
 from sk_han._targets.one_of_classes import log_softmax, softmax
 from sk_han._targets.target import Target
 from sk_han._utils.containers import Floats, Integers
-from sk_han._utils.messages import counted, warn_user
+from sk_han._utils.messages import plural, warn_user
 from sk_han._validation.labels import check_numbers, document_weights
 
 # Number of knots up to so many documents, and beyond. A network did not learn 16 from 2,000
@@ -129,7 +129,7 @@ class Number(Target):
         n_outside = int(((t < self.names[0]) | (t > self.names[-1])).sum())
         if n_outside and name == "y":
             warn_user(
-                f"y has {counted(n_outside, 'number')} outside of the range of the first fit, "
+                f"y has {plural(n_outside, 'number')} outside of the range of the first fit, "
                 f"{self.names[0]:g} to {self.names[-1]:g}, and a later fit learns them as its "
                 "ends. Fit anew with warm_start=False to extend the range."
             )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sk_han._storage.schema import Field, Schema, Sizes, labels
 from sk_han._targets.target import Target, most_frequent
 from sk_han._utils.containers import Flags, Floats, Integers, listed
-from sk_han._utils.messages import agreeing, counted, warn_user
+from sk_han._utils.messages import agreeing, plural, warn_user
 from sk_han._validation.labels import (
     as_labels,
     check_labels,
@@ -124,7 +124,7 @@ class OneOfClasses(Target):
         single = self.names[counts == 1].tolist()
         if holds_out and n_classes > _USUAL and len(single) > n_classes / 2:
             raise ValueError(
-                f"y has {n_classes:,} classes for {counted(len(t))}, and {len(single):,} of them "
+                f"y has {n_classes:,} classes for {plural(len(t))}, and {len(single):,} of them "
                 f"have a single one: {listed(single, 3, write=reprlib.repr)}. These look like "
                 "texts, ids or numbers to predict. Is it fit(X, y), with the texts first? To learn "
                 "such classes all the same, set validation_fraction=None."

@@ -32,7 +32,7 @@ from sk_han._storage.schema import Array, Field, Schema
 from sk_han._text.reader import DocumentSpans
 from sk_han._text.vocabulary import FittedTokenizer
 from sk_han._utils.files import LARGEST_NUMBER
-from sk_han._utils.messages import a_kind, counted, refuse_masked
+from sk_han._utils.messages import a_kind, plural, refuse_masked
 from sk_han._utils.progress import Stages
 from sk_han._validation.documents import text_portions
 
@@ -433,7 +433,7 @@ def _encode(encoder: Any, sentences: list[str]) -> Vectors:
     except ValueError as error:
         raise ValueError(f"The encoder {name} gives vectors of several sizes: {error}") from error
     n = len(sentences)
-    expected = f"one vector for each of {counted(n, 'sentence')}, shape ({n}, d)"
+    expected = f"one vector for each of {plural(n, 'sentence')}, shape ({n}, d)"
     if vectors.dtype.kind not in "biuf":
         raise TypeError(
             f"The encoder {name} must give {expected}; got {a_kind(result)} of dtype "
@@ -448,7 +448,7 @@ def _encode(encoder: Any, sentences: list[str]) -> Vectors:
     if len(wrong):
         raise ValueError(
             f"The encoder {name} gives NaN, infinity or a number beyond {LARGEST_NUMBER:g} for "
-            f"{len(wrong):,} of {counted(n, 'sentence')}, such as {sentences[wrong[0]][:60]!r}."
+            f"{len(wrong):,} of {plural(n, 'sentence')}, such as {sentences[wrong[0]][:60]!r}."
         )
     return vectors
 

@@ -19,7 +19,7 @@ from sk_han._storage.model_file import Arrays, unpack_words
 from sk_han._storage.schema import Field, ListOf, Schema, Sizes, check, check_fields
 from sk_han._text.analyzer import compile_token_pattern
 from sk_han._text.reader import READING, Numbering, WordTypes, plain_form
-from sk_han._utils.messages import counted
+from sk_han._utils.messages import plural
 
 _FIRST_ID = UNKNOWN_ID + 1
 
@@ -77,7 +77,7 @@ class WordCounts:
             if not kept.any():
                 raise ValueError(
                     f"After pruning, no terms remain: no word occurs in {least:g} of "
-                    f"{counted(self.n_documents)}. Try a lower min_df."
+                    f"{plural(self.n_documents)}. Try a lower min_df."
                 )
         words, rows = list(self.number_of), np.flatnonzero(kept).tolist()
         by_rank = sorted(rows, key=lambda i: (-self.occurrences[i], words[i]))[:max_features]

@@ -22,7 +22,7 @@ _SPOKEN_AS_VOWELS = ("a", "e", "i", "o", "nd")
 _OF_ONE = {"are": "is", "have": "has", "were": "was"}
 
 
-def counted(n: int, what: str = "document") -> str:
+def plural(n: int, what: str = "document") -> str:
     """Return a number with its noun in the right number: "1 document", "2,000 classes"."""
     plural = "es" if what.endswith("s") else "s"
     return f"{n:,} {what}{'' if n == 1 else plural}"

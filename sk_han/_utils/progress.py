@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import perf_counter
 
-from sk_han._utils.messages import counted
+from sk_han._utils.messages import plural
 
 _SECONDS_ON_TERMINAL = 0.2
 _SECONDS_IN_LOG = 8.0
@@ -105,7 +105,7 @@ class Stages:
 
         def line() -> str:
             seconds = duration(perf_counter() - start)
-            return f"{name} {counted(n_done, what)} in {seconds}." if what else f"{name}: {seconds}"
+            return f"{name} {plural(n_done, what)} in {seconds}." if what else f"{name}: {seconds}"
 
         def advance(n: int) -> None:
             nonlocal n_done

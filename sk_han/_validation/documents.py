@@ -19,7 +19,7 @@ from sk_han._documents import (
 )
 from sk_han._documents.sentences import check_same_encoder
 from sk_han._utils.containers import listed, plain_label
-from sk_han._utils.messages import a_kind, agreeing, counted, in_one_line, warn_user
+from sk_han._utils.messages import a_kind, agreeing, in_one_line, plural, warn_user
 
 # An iterator is read in portions of at most so many documents, which are in memory at once, and of
 # about so many characters: the document that exceeds the limit still belongs to the portion.
@@ -209,7 +209,7 @@ def warn_of_no_words(names: Sequence[str], n_documents: int) -> None:
     """Warn of training documents without words; `names` are the names of their rows."""
     if names:
         warn_user(
-            f"{len(names):,} of {counted(n_documents)} {agreeing(len(names), 'have')} no words, in "
+            f"{len(names):,} of {plural(n_documents)} {agreeing(len(names), 'have')} no words, in "
             f"{listed(names, 10, str)}: their labels will be predicted for all blank texts. Leave "
             "them out, or fill them in."
         )
@@ -221,7 +221,7 @@ def warn_of_missing(X: Any) -> None:
     missing = [text.strip() for text in texts if text.strip() in WRITTEN_MISSING]
     if missing:
         warn_user(
-            f"{len(missing):,} of {counted(len(texts), 'text')} {agreeing(len(missing), 'are')} "
+            f"{len(missing):,} of {plural(len(texts), 'text')} {agreeing(len(missing), 'are')} "
             f"{listed([*dict.fromkeys(missing)])}, probably missing values: leave them out."
         )
 

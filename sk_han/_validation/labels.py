@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 
 from sk_han._documents import normal_form
 from sk_han._utils.containers import Flags, Floats, Integers, label_list, listed, plain_label
-from sk_han._utils.messages import a_kind, agreeing, counted, in_one_line, refuse_masked, warn_user
+from sk_han._utils.messages import (
+    a_kind,
+    agreeing,
+    in_one_line,
+    plural,
+    refuse_masked,
+    warn_user,
+)
 from sk_han._validation.cells import ERRORS, is_blank
 from sk_han._validation.documents import WRITTEN_MISSING, is_missing
 
@@ -115,7 +122,7 @@ def read_labels(cells: Sequence[Any], place: Callable[[int], str]) -> list[Any]:
     if without:
         raise ValueError(
             f"{place(without[0])} is {labels[without[0]]}, and every document needs a label: "
-            f"{counted(len(without), 'label')} of {len(labels):,} {agreeing(len(without), 'are')} "
+            f"{plural(len(without), 'label')} of {len(labels):,} {agreeing(len(without), 'are')} "
             "missing. Leave these documents out, or give their texts as X_unlabelled."
         )
     refuse_collections(labels, place)
@@ -252,8 +259,8 @@ def check_number(values: Any, n_documents: int, what: str) -> None:
         name, *where = what.split(" ", 1)
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
-            f"{counted(n_documents)} in {'X_val' if what.endswith('y_val') else 'X'}, "
-            f"{' '.join([counted(len(values), name), *where])}."
+            f"{plural(n_documents)} in {'X_val' if what.endswith('y_val') else 'X'}, "
+            f"{' '.join([plural(len(values), name), *where])}."
         )
 
 
@@ -328,7 +335,7 @@ def label_text(label: Any) -> str:
 def unknown_labels_note(n_documents: int, labels: list[Any]) -> str:
     """Return a note on documents whose labels are not labels of the model."""
     return (
-        f"{counted(n_documents)} {agreeing(n_documents, 'have')} a label that the model does not "
+        f"{plural(n_documents)} {agreeing(n_documents, 'have')} a label that the model does not "
         f"know, {listed(labels)}: it cannot be right there, and each counts as a mistake."
     )
 
@@ -378,7 +385,7 @@ def document_weights(
             ) from None
         raise ValueError(
             f"sample_weight: {str(error).rstrip('.!')}; it takes a finite number >= 0 for each of "
-            f"{counted(len(labels))}."
+            f"{plural(len(labels))}."
         ) from error
     if not weights.any():
         raise ValueError("sample_weight is zero throughout: no document is left to learn from.")
@@ -520,7 +527,7 @@ def check_indicator(y: Any, n_documents: int, name: str) -> tuple[Flags, NDArray
     check_number(values, n_documents, f"row in {name}")
     if values.shape[1] < 2:
         raise ValueError(
-            f"{name} has {counted(values.shape[1], 'column')}; an indicator of several labels has "
+            f"{name} has {plural(values.shape[1], 'column')}; an indicator of several labels has "
             "two or more. For one label per document, give labels of shape (n_documents,)."
         )
     return values, names
@@ -556,8 +563,8 @@ def in_label_order(
     if columns is None:
         if values.shape[1] != len(names):
             raise ValueError(
-                f"{name} has {counted(values.shape[1], 'column')}, and this classifier has "
-                f"{counted(len(names), 'label')}; give a column for each, in the order of classes_."
+                f"{name} has {plural(values.shape[1], 'column')}, and this classifier has "
+                f"{plural(len(names), 'label')}; give a column for each, in the order of classes_."
             )
         return values
     place = {column: number for number, column in enumerate(columns.tolist())}

@@ -22,7 +22,7 @@ from sk_han._targets.splits import deal_out, hold_out
 from sk_han._text.sentence_encoder import check_storable, resolve_encoder
 from sk_han._utils.containers import listed, take_rows
 from sk_han._utils.files import replacing_together
-from sk_han._utils.messages import agreeing, counted, in_one_line, nearest_name, warn_user
+from sk_han._utils.messages import agreeing, in_one_line, nearest_name, plural, warn_user
 from sk_han._utils.progress import Stages, duration, tell
 from sk_han._validation.cells import read_column
 from sk_han._validation.labels import ClassNames, check_several_groups, label_text
@@ -226,9 +226,9 @@ def _parts(frame: DataFrame, labels: Any, arguments: argparse.Namespace) -> list
         few = f"{agreeing(len(texts), 'are')} too few to hold some of each label out"
         if share > 0.5:
             few = f"{agreeing(len(texts), 'leave')} too few of some label to learn from"
-        raise ValueError(f"{share:g} of {counted(len(texts))} {few}.")
+        raise ValueError(f"{share:g} of {plural(len(texts))} {few}.")
     train, test = map(in_one_line, _part_files(arguments))
-    line = f"Held {counted(len(held_out))} out, in {test}; the {len(rows):,} others are in {train}."
+    line = f"Held {plural(len(held_out))} out, in {test}; the {len(rows):,} others are in {train}."
     tell(line, quiet=arguments.quiet)
     return [np.sort(rows), np.sort(held_out)]
 
@@ -277,7 +277,7 @@ def audit(arguments: argparse.Namespace) -> None:
             # Excel recognizes UTF-8 by its byte order mark.
             encoding = "utf-8-sig" if encoding == "utf-8" else encoding
             result.to_csv(arguments.csv, **marks, encoding=encoding)
-        write_result(result, f"Audited {counted(len(frame))}", outcome, started, arguments)
+        write_result(result, f"Audited {plural(len(frame))}", outcome, started, arguments)
 
 
 def _load_labelled(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sk_han._utils.containers import listed
-from sk_han._utils.messages import counted, import_optional, warn_user
+from sk_han._utils.messages import import_optional, plural, warn_user
 from sk_han._utils.progress import Stages, rewrites_lines, tell
 from sk_han._validation.labels import ClassNames
 from sk_han.cli._program import STANDARD, UsageError
@@ -120,7 +120,7 @@ def predict(arguments: argparse.Namespace) -> None:
     if blank:
         lines = f"{first.index.name}{'s' * (len(blank) > 1)} {listed(blank, 10, str)}"
         what = "number" if is_number else "label"
-        warn_user(f"{counted(len(blank), 'blank text')} got no {what}: {lines}.")
+        warn_user(f"{plural(len(blank), 'blank text')} got no {what}: {lines}.")
 
 
 def _round(value: Any) -> Any:
@@ -216,7 +216,7 @@ def evaluate(arguments: argparse.Namespace) -> None:
     measure = evaluation.measure.lower().replace(" ", "_")
     scores = [f"{name} {values[measure]:.3f}" for name, values in evaluation.scores.items()]
     result = f"{measure.replace('_', ' ').capitalize()}: {', '.join(scores)}."
-    write_result(evaluation, f"Read {counted(evaluation.n_documents)}", result, started, arguments)
+    write_result(evaluation, f"Read {plural(evaluation.n_documents)}", result, started, arguments)
 
 
 def _make_report(arguments: argparse.Namespace) -> Report | NumberReport:

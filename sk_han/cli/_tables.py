@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sk_han._targets import AnyOfLabels, Target
 from sk_han._utils.files import check_replaceable, csv_line, replacing
-from sk_han._utils.messages import counted, import_optional, in_one_line
+from sk_han._utils.messages import import_optional, in_one_line, plural
 from sk_han._utils.progress import duration, tell
 from sk_han._validation.labels import ClassNames, label_array, labels_in, warn_of_joined
 from sk_han.cli._program import STANDARD, UsageError
@@ -323,7 +323,7 @@ def label_names(frame: DataFrame, arguments: argparse.Namespace) -> list[Any]:
     if len(names) < 2 or all(len(labels) == 1 for labels in of_cells):
         warn_of_joined(texts)
         raise ValueError(
-            f"{frame.attrs['name']}: {column!r} has {counted(len(names), 'label')}, and no cell "
+            f"{frame.attrs['name']}: {column!r} has {plural(len(names), 'label')}, and no cell "
             f"has several between separators {separator!r}. Give another --separator, the one "
             "between columns as --sep, or leave it out for a single label per document."
         )

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han._utils.containers import listed
-from sk_han._utils.messages import check_choice, counted, in_one_line, nearest_name, warn_user
+from sk_han._utils.messages import check_choice, in_one_line, nearest_name, plural, warn_user
 from sk_han._validation.cells import is_absent, read_numbers
 from sk_han._validation.documents import is_missing
 from sk_han._validation.labels import label_of_cell, table_labels
@@ -148,7 +148,7 @@ def read_frames(
     elif left_out:
         lines = f"{frame.index.name}{'s' * (len(left_out) > 1)} {listed(left_out, 10, str)}"
         warn_user(
-            f"Left {len(left_out):,} of {counted(n_rows)} of {in_one_line(name)} out, without a "
+            f"Left {len(left_out):,} of {plural(n_rows)} of {in_one_line(name)} out, without a "
             f"{'number' if are_numbers else 'label'}: {lines}."
         )
 

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from sk_han._documents import UNKNOWN_ID, DocumentArray
 from sk_han._documents.array import sampled_rows
 from sk_han._kernels.engine import kernels, run_tasks
-from sk_han._utils.messages import a_kind, agreeing, check_count, counted
+from sk_han._utils.messages import a_kind, agreeing, check_count, plural
 from sk_han.embeddings._pretrained import Embeddings, embedding_matrix, running_share, word_ids
 
 # Blocks of the Krylov space, ranges of rows of a sparse product, and rows of a portion.
@@ -283,8 +283,8 @@ def learn_embeddings(
     words = {word: row for word, row in ids.items() if has_vector[row]}
     if not words:
         raise ValueError(
-            f"No two words of the vocabulary are near each other in {counted(len(documents))} of "
-            f"{counted(documents.n_words, 'word')}: there is nothing to learn from."
+            f"No two words of the vocabulary are near each other in {plural(len(documents))} of "
+            f"{plural(documents.n_words, 'word')}: there is nothing to learn from."
         )
     coverage = len(ids), len(words), running_share(documents, np.flatnonzero(has_vector))
     return Embeddings(words, vectors, *coverage)
@@ -350,6 +350,6 @@ def _check_finite(vectors: NDArray[Any]) -> None:
         rows = np.unique(wrong[:, 0])
         raise ValueError(
             f"embedding_init holds {vectors[tuple(wrong[0])]} in row {rows[0]}; {len(rows):,} of "
-            f"{counted(len(vectors), 'row')} {agreeing(len(rows), 'hold')} NaN, infinity or "
+            f"{plural(len(vectors), 'row')} {agreeing(len(rows), 'hold')} NaN, infinity or "
             "numbers beyond single precision. Replace them, for example by np.nan_to_num."
         )

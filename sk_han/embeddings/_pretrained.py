@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sk_han._documents import DocumentArray, normal_form
 from sk_han._utils.containers import listed
-from sk_han._utils.messages import a_kind, counted, shorten
+from sk_han._utils.messages import a_kind, plural, shorten
 
 # Unpacked bytes of a line, enough for 50,000 dimensions. A file without line ends would fill the
 # memory.
@@ -69,7 +69,7 @@ def read_vectors(
         n_words += 1
     if n_announced not in (None, n_words):
         raise ValueError(
-            f"{path} has {counted(n_words, 'word')}, but its first line announces {n_announced:,}. "
+            f"{path} has {plural(n_words, 'word')}, but its first line announces {n_announced:,}. "
             "Fetch the file again, or correct that line if you shortened the file yourself."
         )
 
@@ -201,7 +201,7 @@ class Embeddings(Mapping[str, NDArray[np.float32]]):
         return self
 
     def __repr__(self) -> str:
-        words = counted(len(self), "word")
+        words = plural(len(self), "word")
         if self.coverage is not None:
             words = f"{self.n_known:,} of {self.n_words:,} words ({100 * self.coverage:.1f} %)"
         if self.running_coverage is not None:

@@ -21,7 +21,7 @@ from sk_han._rendering.blocks import percent
 from sk_han._targets import OneOfClasses, OrderedClasses, Target, fit_target
 from sk_han._targets.splits import folds_of
 from sk_han._utils.containers import document_ids, listed, take_rows
-from sk_han._utils.messages import check_count, counted
+from sk_han._utils.messages import check_count, plural
 from sk_han._utils.progress import Stages
 from sk_han._validation.documents import check_texts, row_names
 from sk_han._validation.labels import OF_DOCUMENTS, check_several_groups, warn_of_order
@@ -413,7 +413,7 @@ def _notes(
         n = int(np.count_nonzero(~is_judged))
         notes.append(
             "Not judged, because the models that would judge them were not fitted to any document "
-            f"of their class: {counted(n)}."
+            f"of their class: {plural(n)}."
         )
     if not target.has_one_label:
         can_judge, names = held_out.known[is_judged], target.names.tolist()
@@ -513,8 +513,8 @@ def _per_document(params: dict[str, Any], n: int) -> tuple[set[str], NDArray[np.
             continue
         if len(value) != n:
             raise ValueError(
-                f"params[{name!r}] has {counted(len(value), 'value')}; expected one for each of "
-                f"{counted(n)}."
+                f"params[{name!r}] has {plural(len(value), 'value')}; expected one for each of "
+                f"{plural(n)}."
             )
         names.add(name)
         if what == "sample_weight":

@@ -18,7 +18,7 @@ from sk_han._rendering.blocks import Block, Heading, Sentence, Table, names, per
 from sk_han._rendering.result import Extent, Result
 from sk_han._targets import Target
 from sk_han._utils.containers import Floats, listed
-from sk_han._utils.messages import counted
+from sk_han._utils.messages import plural
 from sk_han.inspection._estimators import explained_model, inner_model, refuse_number
 
 # The level of the test for a prior shift, chosen on training folds of six corpora with 1,000 labels
@@ -79,7 +79,7 @@ class MixEstimate(Result):
     @property
     def text(self) -> str:
         """The result in one sentence."""
-        n, rows = counted(self.n_documents), np.flatnonzero(self.p_values < _LEVEL)
+        n, rows = plural(self.n_documents), np.flatnonzero(self.p_values < _LEVEL)
         if self.n_documents < self.fewest:
             return f"{n} are too few to estimate the mix of classes, which takes {self.fewest:,}."
         p = self.p_values.min()

@@ -16,7 +16,7 @@ from sk_han._model.novelty import novelty_terms
 from sk_han._rendering.blocks import Block, Heading, Sentence, Table, amount, percent
 from sk_han._rendering.result import Extent, Result
 from sk_han._utils.containers import Floats
-from sk_han._utils.messages import counted
+from sk_han._utils.messages import plural
 from sk_han.inspection._class_mix import compared_documents, estimated_mix
 from sk_han.inspection._estimators import explained_model
 
@@ -140,7 +140,7 @@ class DriftReport(Result):
     @property
     def text(self) -> str:
         """The result, in one sentence."""
-        n = counted(self.n_documents)
+        n = plural(self.n_documents)
         different = " and ".join(one.name for one in self.comparisons if one.p_value < _LEVEL)
         alone = " (no documents were held out to compare more)" * (len(self.comparisons) == 1)
         are_like = f"are not like those of the fit in {different}"
@@ -214,14 +214,14 @@ def drift(model: Any, X: Any) -> DriftReport:
     documents, p, fitted = compared_documents(model, X, "drift")
     if len(documents) < _FEWEST:
         raise ValueError(
-            f"{counted(len(documents))} are too few to compare; pass at least {_FEWEST}."
+            f"{plural(len(documents))} are too few to compare; pass at least {_FEWEST}."
         )
-    compared = [*_compared(documents, p, fitted)]
+    compared = [*_comparisons(documents, p, fitted)]
     corrected = [one._replace(p_value=min(1.0, one.p_value * len(compared))) for one in compared]
     return DriftReport(n_documents=len(p), comparisons=tuple(corrected))
 
 
-def _compared(documents: DocumentArray, p: Floats, fitted: FittedModel) -> Iterator[Comparison]:
+def _comparisons(documents: DocumentArray, p: Floats, fitted: FittedModel) -> Iterator[Comparison]:
     """Yield the comparisons that are possible, with p-values of their own."""
     reference, target, novelty = fitted.known_reference, fitted.target, fitted.novelty
     unknown = unknown_shares(documents, documents.word_ids == UNKNOWN_ID)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han._model.fitted_model import FittedModel
-from sk_han._utils.messages import a_kind, counted
+from sk_han._utils.messages import a_kind, plural
 from sk_han._validation.documents import check_texts, holds_word_ids
 from sk_han.inspection._explanations import ExplainedModel
 
@@ -153,7 +153,7 @@ def probability_array(estimator: Any, X: Any) -> NDArray[np.float64]:
     if n_wrong:
         raise ValueError(
             f"predict_proba of {type(estimator).__name__} gives numbers that are not finite for "
-            f"{n_wrong:,} of {counted(len(probabilities))}. Look for NaN in its training data."
+            f"{n_wrong:,} of {plural(len(probabilities))}. Look for NaN in its training data."
         )
     return probabilities
 

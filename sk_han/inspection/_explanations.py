@@ -21,8 +21,8 @@ from sk_han._utils.containers import document_ids, label_list, listed, to_record
 from sk_han._utils.messages import (
     check_choice,
     check_count,
-    counted,
     in_one_line,
+    plural,
     random_source,
     warn_user,
 )
@@ -126,7 +126,7 @@ class ExplainedClasses:
         arrays = {}
         for name, numbers in vars(self).items():
             if isinstance(numbers, np.ndarray) and len(numbers) < rows.stop:
-                raise _wrong_length(name, numbers, f"{counted(rows.stop)} or more")
+                raise _wrong_length(name, numbers, f"{plural(rows.stop)} or more")
             arrays[name] = numbers[rows] if isinstance(numbers, np.ndarray) else np.full(n, numbers)
         return ExplainedClasses(**arrays)
 
@@ -134,7 +134,7 @@ class ExplainedClasses:
         """Check that there are not more labels than documents."""
         for name, numbers in vars(self).items():
             if isinstance(numbers, np.ndarray) and n_documents < len(numbers):
-                raise _wrong_length(name, numbers, counted(n_documents))
+                raise _wrong_length(name, numbers, plural(n_documents))
 
     def targets(self, logits: NDArray[np.float64], of: Target) -> NDArray[np.int64]:
         """Return the target of each document, (D,), by default the top label but `against`."""
@@ -168,13 +168,13 @@ def _class_numbers(
     if is_one:
         return int(numbers[0])
     if n_documents is not None and n_documents != len(numbers):
-        raise _wrong_length(argument, numbers, counted(n_documents))
+        raise _wrong_length(argument, numbers, plural(n_documents))
     return numbers
 
 
 def _wrong_length(argument: str, numbers: Any, documents: str) -> ValueError:
     return ValueError(
-        f"{argument} has {counted(len(numbers), 'label')} for {documents}; give one label for "
+        f"{argument} has {plural(len(numbers), 'label')} for {documents}; give one label for "
         "each, or one for all."
     )
 

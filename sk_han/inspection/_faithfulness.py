@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from sk_han._documents import DocumentArray
-from sk_han._utils.messages import a_kind, counted
+from sk_han._utils.messages import a_kind, plural
 from sk_han._utils.metrics import mean_interval
 from sk_han.inspection._contributions import METHODS
 from sk_han.inspection._estimators import explained_model
@@ -31,7 +31,7 @@ Decide = Callable[[NDArray[np.float64]], NDArray[np.int64]]  # of probabilities,
 FLIP_GRID = (*(step / 100 for step in range(1, 11)), *(step / 100 for step in range(15, 100, 5)))
 
 
-def ranked(documents: DocumentArray, scores: NDArray[np.floating]) -> NDArray[np.int64]:
+def rank_words(documents: DocumentArray, scores: NDArray[np.floating]) -> NDArray[np.int64]:
     """Rank the words of each document (T,), 0 for the highest score; ties in reading order."""
     lengths = documents.words_per_document
     document = np.repeat(np.arange(len(documents)), lengths)
@@ -233,7 +233,7 @@ def faithfulness_report(
     >>> report.metrics
     ('comprehensiveness', 'sufficiency', 'flip', 'lds')
     """
-    chosen = _named(methods)
+    chosen = _methods_by_name(methods)
     shares = _checked_fractions(fractions)
     X = listed_documents(X)  # each method iterates over it
     model = explained_model(estimator, "faithfulness_report")
@@ -242,7 +242,7 @@ def faithfulness_report(
     with_words = np.flatnonzero(lengths)
     if len(with_words) == 0:
         raise ValueError(
-            f"None of the {counted(len(documents))} has a word, so there is nothing to remove."
+            f"None of the {plural(len(documents))} has a word, so there is nothing to remove."
         )
     seed = _seed(random_state)
 
@@ -279,7 +279,7 @@ def faithfulness_report(
             scores = [e.contributions * (signs[i] if e.signed else 1) for i, e in explained]
         seconds[name] = (perf_counter() - start) / len(documents)
         flat = _checked_scores(scores, name, lengths)
-        rank = ranked(read, flat)
+        rank = rank_words(read, flat)
         removals = np.full((4, len(documents)), np.nan)
         removals[:2, with_words] = comprehensiveness_and_sufficiency(
             predict, read, whole, rank, shares, decide, keep
@@ -309,7 +309,7 @@ def _differences(model: ExplainedModel, empty: DocumentArray) -> Predict:
     return predict
 
 
-def _named(methods: Any) -> dict[str, Method]:
+def _methods_by_name(methods: Any) -> dict[str, Method]:
     """Return a mapping from names in the report to methods, including the control."""
     if isinstance(methods, str) or callable(methods) or not isinstance(methods, Iterable):
         raise TypeError(
@@ -367,7 +367,7 @@ def _checked_scores(
         )
     if len(scores) != len(lengths):
         raise ValueError(
-            f"The method {name!r} returned scores for {counted(len(scores))}; expected "
+            f"The method {name!r} returned scores for {plural(len(scores))}; expected "
             f"{len(lengths):,}."
         )
     arrays = [np.asarray(document_scores, dtype=np.float64) for document_scores in scores]
@@ -375,7 +375,7 @@ def _checked_scores(
         if array.shape != (length,):
             raise ValueError(
                 f"The method {name!r} returned scores of shape {array.shape} for document {i}, "
-                f"which has {counted(length, 'word')}: explain(estimator, X)[{i}].words."
+                f"which has {plural(length, 'word')}: explain(estimator, X)[{i}].words."
             )
         if not np.isfinite(array).all():
             word = int(np.isfinite(array).argmin())

@@ -24,7 +24,7 @@ from sk_han._utils.messages import (
     agreeing,
     check_choice,
     check_count,
-    counted,
+    plural,
     taking_many_classes,
 )
 from sk_han._utils.metrics import effective_groups, indicator, median_class, pad_labels
@@ -133,7 +133,7 @@ def note_on_mix(fitted: FittedModel, p: NDArray[np.float64]) -> Iterator[str]:
 
 def documents_have(n: int) -> str:
     """Return the beginning of a sentence: "1 document has", "2 documents have"."""
-    return f"{counted(n)} {agreeing(n, 'have')}"
+    return f"{plural(n)} {agreeing(n, 'have')}"
 
 
 def report(
@@ -254,8 +254,8 @@ def report(
         training = words_train, t_train
         compared = _linear_baseline(baseline, held_out.words, training, evaluation.fields)
     else:
-        compared = _compared(baseline, X, y, t, other_classes, labels)
-    explanations, unexplained = _explained(estimator, model, held_out, X, evaluation)
+        compared = _compare_with_baseline(baseline, X, y, t, other_classes, labels)
+    explanations, unexplained = _explain_mistakes(estimator, model, held_out, X, evaluation)
     seen = held_out.learnt_from
     flags = indicator(t, len(labels))  # without columns for numbers
     candidates = candidate_slices(X, model, held_out, group_names, labels, flags)
@@ -355,7 +355,7 @@ def predictions(
         decided = np.asarray(decided.toarray() if hasattr(decided, "toarray") else decided)
     if len(p) != len(t) or decided.shape != (p.shape if t.ndim == 2 else t.shape):
         raise ValueError(
-            f"For {counted(len(t))} the {name} has probabilities of shape {p.shape} and "
+            f"For {plural(len(t))} the {name} has probabilities of shape {p.shape} and "
             f"predictions of shape {decided.shape}. It must take the documents of X, and predict "
             "one label of each or, if y is an indicator, one column per label."
         )
@@ -423,7 +423,7 @@ def _evaluate(
         if n_less := int((decided != p.argmax(axis=1)).sum()):
             why = "for example because of a tuned threshold" if values is None else "but the median"
             notes.append(
-                f"For {n_less:,} of {counted(n)} the predicted class is not the most probable one, "
+                f"For {n_less:,} of {plural(n)} the predicted class is not the most probable one, "
                 f"{why}. Accuracy, calibration, the confusion matrix and mistakes refer to the "
                 "predicted class."
             )
@@ -568,7 +568,7 @@ def _classes_of_baseline(baseline: Any, is_number: bool) -> NDArray[Any] | None:
     return None if is_number else classes_of(baseline, "baseline")
 
 
-def _compared(
+def _compare_with_baseline(
     baseline: Any, X: Any, y: Any, t: NDArray[Any], classes: Any, labels: list[Any]
 ) -> dict[str, Any]:
     """Return the report's fields on a fitted baseline. Labels that are not scored are left out."""
@@ -627,7 +627,7 @@ def _linear_baseline(
             found = {
                 "baseline_name": linear,
                 "baseline_note": "The baseline was fitted to the "
-                f"{counted(len(words_train), 'training document')} given.",
+                f"{plural(len(words_train), 'training document')} given.",
             }
             if is_number:
                 return found | {"baseline": model.predict(words)}
@@ -662,7 +662,7 @@ def _tfidf(texts: Sequence[str], t: NDArray[Any], *, is_number: bool) -> Pipelin
         return make_pipeline(vectorizer, regression).fit(texts, t)
 
 
-def _explained(
+def _explain_mistakes(
     estimator: Any,
     model: ExplainedModel | None,
     held_out: ReadDocuments,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, betaincinv
 
 from sk_han._rendering.blocks import percent
-from sk_han._utils.messages import agreeing, counted
+from sk_han._utils.messages import agreeing, plural
 from sk_han._validation.labels import unknown_labels_note, warn_of_order
 from sk_han.inspection._estimators import read_documents, reader_of
 from sk_han.inspection._reporting import (
@@ -132,7 +132,7 @@ def selective_threshold(
     share = 1 - (1 - levels[1]) / n
     notes = (
         f"With {percent(levels[1])} confidence, the promises for all "
-        f"{counted(n, 'label')} hold together: each has a confidence of "
+        f"{plural(n, 'label')} hold together: each has a confidence of "
         f"{percent(share, 2)} (Bonferroni).",
         *read.notes,
     )
@@ -196,7 +196,7 @@ def read_held_out(
     if n < len(kept) / 2:
         n_seen = len(kept) - n
         raise ValueError(
-            f"{n_seen:,} of {counted(len(kept))} {agreeing(n_seen, 'have')} the words of a "
+            f"{n_seen:,} of {plural(len(kept))} {agreeing(n_seen, 'have')} the words of a "
             "training document of this model. Pass documents that it was not fitted to."
         )
     n_blank = n - int(has_text.sum())
@@ -205,7 +205,7 @@ def read_held_out(
     n = int(kept.sum())
     if n < needed:
         raise ValueError(
-            f"{counted(n)}{' with text' if n_blank else ''} {agreeing(n, 'are')} too few: for "
+            f"{plural(n)}{' with text' if n_blank else ''} {agreeing(n, 'are')} too few: for "
             f"max_error={max_error:g} and confidence_level={confidence_level:g} at least "
             f"{needed:,} are needed, even if the model makes no mistake. Pass more documents, or "
             f"max_error={math.ceil(1000 - 1000 * (1 - confidence_level) ** (1 / n)) / 1000:g}."
@@ -232,7 +232,7 @@ def _with_mix(
     weights = np.append(priors / counts, 0.0)
     draws = weights.max() * np.random.RandomState(0).random_sample(len(targets))
     rows = kept & (draws < weights[np.minimum(targets, len(classes))])
-    n = counted(int(rows.sum()))
+    n = plural(int(rows.sum()))
     return rows, [f"{n} are used, drawn so that classes have the shares of the priors."]
 
 
@@ -304,8 +304,8 @@ def _notes(
             "predictions will be wrong than promised."
         )
     elif n := len(seen):
-        yield (f"{counted(n)} with the words of a training document {agreeing(n, 'are')} left out.")
+        yield (f"{plural(n)} with the words of a training document {agreeing(n, 'are')} left out.")
     if n_blank:
-        yield f"{counted(n_blank, 'blank text')} {agreeing(n_blank, 'are')} never accepted."
+        yield f"{plural(n_blank, 'blank text')} {agreeing(n_blank, 'are')} never accepted."
     if n_unknown:
         yield unknown_labels_note(n_unknown, unknown)

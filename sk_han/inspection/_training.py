@@ -12,7 +12,7 @@ from sk_han._model.fitted_model import FittedModel
 from sk_han._rendering.blocks import Block, Heading, Span, Table, amount, percent
 from sk_han._rendering.figures import themed_axes
 from sk_han._rendering.result import Extent, Result
-from sk_han._utils.messages import counted, in_one_line
+from sk_han._utils.messages import in_one_line, plural
 from sk_han._utils.metrics import share_interval
 from sk_han._utils.progress import duration
 from sk_han.inspection._estimators import fitted_steps
@@ -157,8 +157,8 @@ class FitSummary(SummaryOfFit):
     @property
     def in_short(self) -> str:
         """The documents, the classes, the accuracy and the duration in one phrase."""
-        classes = counted(self.n_classes, "label" if self.several_labels else "class")
-        documents = counted(self.n_documents)
+        classes = plural(self.n_classes, "label" if self.several_labels else "class")
+        documents = plural(self.n_documents)
         if self.ended == "one portion":
             documents += " in the last portion"
         if self.is_number:
@@ -169,16 +169,16 @@ class FitSummary(SummaryOfFit):
         return f"{documents}, {classes}, {score}{duration(self.total_seconds)}"
 
     def _facts(self) -> tuple[str, Facts]:
-        classes = counted(self.n_classes, "label" if self.several_labels else "class")
+        classes = plural(self.n_classes, "label" if self.several_labels else "class")
         portion = "a portion of " if self.ended == "one portion" else ""
         of = "" if self.is_number else f" of {classes}"
         title = (
-            f"Fitted to {portion}{counted(self.n_documents)}{of} in {duration(self.total_seconds)}"
+            f"Fitted to {portion}{plural(self.n_documents)}{of} in {duration(self.total_seconds)}"
         )
         facts = []
         interval = self.accuracy_interval
         if self.r2 is not None:
-            held_out = counted(self.n_scored, "held-out document")
+            held_out = plural(self.n_scored, "held-out document")
             alone = [("network", self.network_r2), ("linear", self.linear_r2)]
             facts = [
                 ("R2", f"{self.r2:.3f} on {held_out}"),
@@ -193,7 +193,7 @@ class FitSummary(SummaryOfFit):
                 )
             )
         else:
-            held_out = counted(self.n_scored, "held-out document")
+            held_out = plural(self.n_scored, "held-out document")
             measure = "all labels right" if self.several_labels else "accuracy"
             ends = "95 % interval: {:.3f} to {:.3f}".format(*interval)
             facts.append((measure, f"{self.accuracy:.3f} on {held_out} ({ends})"))
@@ -214,7 +214,7 @@ class FitSummary(SummaryOfFit):
         facts += [(in_one_line(f"column {name}"), what) for name, what in columns.items()]
         if self.n_conflicting:
             other = "labels" if self.several_labels else "label"
-            facts.append((f"same words, other {other}", counted(self.n_conflicting)))
+            facts.append((f"same words, other {other}", plural(self.n_conflicting)))
         if self.cuts:
             facts.append(("left out in time_limit", ", ".join(self.cuts)))
         facts.append(("time", _time(self)))
@@ -270,16 +270,16 @@ class TrainingSummary(SummaryOfFit):
     def in_short(self) -> str:
         """The samples, the accuracy and the duration in one phrase."""
         score = "" if self.accuracy is None else f"held-out accuracy {self.accuracy:.3f}, "
-        return f"{counted(self.n_trained, self.unit)}, {score}{duration(self.total_seconds)}"
+        return f"{plural(self.n_trained, self.unit)}, {score}{duration(self.total_seconds)}"
 
     def _facts(self) -> tuple[str, Facts]:
         unit = self.unit
         accuracy = f"not measured: no {unit} was held out"
         if self.accuracy is not None:
-            held_out = counted(self.n_scored, f"held-out {unit}")
+            held_out = plural(self.n_scored, f"held-out {unit}")
             accuracy = f"{self.accuracy:.3f} on the words of {held_out}"
         return (
-            f"Fitted to {counted(self.n_trained, unit)} in {duration(self.total_seconds)}",
+            f"Fitted to {plural(self.n_trained, unit)} in {duration(self.total_seconds)}",
             [
                 ("accuracy", accuracy),
                 ("training", _training(self, unit)),
@@ -299,7 +299,7 @@ def _time(summary: Any) -> str:
 
 
 def _training(summary: Any, unit: str) -> str:
-    epochs = counted(summary.n_epochs, "epoch")
+    epochs = plural(summary.n_epochs, "epoch")
     if summary.ended == "one portion":
         return f"{epochs} {ENDS[summary.ended]}"
     why = ENDS[summary.ended].format(unit=unit)
@@ -397,7 +397,7 @@ def _names(history: Sequence[Mapping[str, Any]]) -> list[str]:
     if not drawable:
         raise ValueError(
             "history has nothing to draw: its epochs need train_loss, valid_loss or scores whose "
-            f"names start with valid_; got {counted(len(history), 'epoch')} with {list(names)}."
+            f"names start with valid_; got {plural(len(history), 'epoch')} with {list(names)}."
         )
     return drawable
 

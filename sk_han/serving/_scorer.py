@@ -29,7 +29,7 @@ from sk_han._text.reader import DocumentReader, DocumentSpans, to_words
 from sk_han._text.sentence_encoder import EMBEDDER
 from sk_han._text.vocabulary import stored_tokenizer
 from sk_han._utils.containers import to_records
-from sk_han._utils.messages import counted
+from sk_han._utils.messages import plural
 from sk_han._validation.documents import as_list, check_texts, holds_word_ids
 from sk_han.serving._network import ServedNetwork
 
@@ -210,7 +210,7 @@ class Scorer:
         if self.target.is_number:
             return "Scorer(number)"
         what = "class" if self.target.has_one_label else "label"
-        return f"Scorer({counted(len(self.classes_), what)})"
+        return f"Scorer({plural(len(self.classes_), what)})"
 
     @property
     def target(self) -> Target:

@@ -19,7 +19,7 @@ from sk_han._documents import UNKNOWN_ID, DocumentArray, normal_form, to_offsets
 from sk_han._fitting.single_network import relative_weights, trained_attributes, warn_of_no_stop
 from sk_han._training.builder import epochs_for_steps
 from sk_han._training.net import Net, resolve_device, weighted_mean
-from sk_han._utils.messages import counted, warn_user
+from sk_han._utils.messages import plural, warn_user
 from sk_han._utils.progress import Stages
 from sk_han._validation.labels import document_weights, encode_labels
 from sk_han.embeddings._cooccurrence import check_embedding_init, initial_vectors
@@ -348,8 +348,8 @@ def _warn_of_one_label(
     if len(predicted) == 1 and len(np.unique(sample.targets)) > 1:
         label = classes.tolist()[predicted[0]]
         warn_user(
-            f"The tagger has learnt nothing: after {counted(len(net.history), 'epoch')} of "
-            f"{counted(len(training), 'sentence')} it gives all their tokens the label {label!r}. "
+            f"The tagger has learnt nothing: after {plural(len(net.history), 'epoch')} of "
+            f"{plural(len(training), 'sentence')} it gives all their tokens the label {label!r}. "
             f"Raise max_epochs={tagger.max_epochs!r} or class_weight of rare labels, lower "
             f"batch_size={tagger.batch_size}, or give more sentences.",
             ConvergenceWarning,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sk_han._rendering.blocks import Block, Heading, Sentence, Span
 from sk_han._rendering.html import page
 from sk_han._rendering.text import line_width, prose
-from sk_han._utils.messages import a_kind, counted, in_one_line
+from sk_han._utils.messages import a_kind, in_one_line, plural
 from sk_han._validation.labels import as_labels
 
 # Shades of the style sheet, which labels get in turn.
@@ -91,15 +91,13 @@ def tagged_html(sentences: Any, labels: Any, *, full_page: bool = True) -> str:
 def _read(sentences: Any, labels: Any) -> tuple[list[list[_Piece]], dict[str, int]]:
     """Return the pieces of each sentence, and the number of each label in alphabetical order."""
     if len(sentences) != len(labels):
-        raise ValueError(
-            f"Got {counted(len(sentences), 'sentence')} and labels of {len(labels):,}."
-        )
+        raise ValueError(f"Got {plural(len(sentences), 'sentence')} and labels of {len(labels):,}.")
     sentence_pieces = []
     for i, (tokens, tags) in enumerate(zip(sentences, labels, strict=True)):
         if len(tokens) != len(tags):
             raise ValueError(
-                f"Sentence {i} has {counted(len(tokens), 'token')} and "
-                f"{counted(len(tags), 'label')}: give each token one label."
+                f"Sentence {i} has {plural(len(tokens), 'token')} and "
+                f"{plural(len(tags), 'label')}: give each token one label."
             )
         words = [token if isinstance(token, str) else token[0] for token in tokens]
         sentence_pieces.append(_pieces(words, [str(tag) for tag in tags]))
@@ -158,7 +156,7 @@ def as_sentences(X: Any, n_columns: int | None = None) -> list[list[Token]]:
             n_columns = len(token) if n_columns is None else n_columns
             if len(token) != n_columns:
                 raise ValueError(
-                    f"Token {j} of sentence {i} of X has {counted(len(token), 'column')}: "
+                    f"Token {j} of sentence {i} of X has {plural(len(token), 'column')}: "
                     f"{brief(token)}; expected {n_columns}, as in the training sentences. Give "
                     "each token its word and the same further columns."
                 )
@@ -179,12 +177,12 @@ def as_tags(y: Any, lengths: Sequence[int]) -> NDArray[Any]:
     if len(sequences) != len(lengths):
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
-            f"{counted(len(lengths), 'sentence')} in X, {len(sequences):,} in y."
+            f"{plural(len(lengths), 'sentence')} in X, {len(sequences):,} in y."
         )
     for i, (tags, n) in enumerate(zip(sequences, lengths, strict=True)):
         if len(tags) != n:
             raise ValueError(
-                f"Sentence {i} has {counted(n, 'token')} in X and {counted(len(tags), 'label')} "
+                f"Sentence {i} has {plural(n, 'token')} in X and {plural(len(tags), 'label')} "
                 "in y: give each token one label."
             )
         for j, tag in enumerate(tags):

@@ -16,7 +16,7 @@ from sk_han._rendering.blocks import Block, Heading, Matrix, Span, Table
 from sk_han._rendering.figures import plot_matrix
 from sk_han._rendering.result import Extent, Result, plain
 from sk_han._text.sentences import CHARACTER_MARKS, CHARACTER_WORDS, WORD_CHARACTERS
-from sk_han._utils.messages import counted
+from sk_han._utils.messages import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,7 +122,7 @@ class Alignment(Result):
         return [title, Table(pairs, kind="facts")]
 
     def __repr__(self) -> str:
-        targets, sources = (counted(len(w), "word") for w in (self.target_words, self.source_words))
+        targets, sources = (plural(len(w), "word") for w in (self.target_words, self.source_words))
         return f"Alignment({targets} to {sources})"
 
 

@@ -17,7 +17,7 @@ from sk_han._fitting.single_network import relative_weights, trained_attributes,
 from sk_han._targets.splits import hold_out
 from sk_han._tokenizer import HierarchicalTokenizer
 from sk_han._training.net import Net, resolve_device
-from sk_han._utils.messages import agreeing, counted, warn_user
+from sk_han._utils.messages import agreeing, plural, warn_user
 from sk_han._utils.progress import Stages
 from sk_han._validation.documents import as_list, check_texts
 from sk_han.translation._alignment import SIGN_PATTERN, learn_forms
@@ -250,7 +250,7 @@ def fit_translator(
         training = _readable(TextPairs(sources, targets, weights), max_words)
         if not len(training):
             raise ValueError(
-                f"Of {counted(n_pairs, 'training pair')} none has 1 to max_words={max_words} words "
+                f"Of {plural(n_pairs, 'training pair')} none has 1 to max_words={max_words} words "
                 "on both sides: there is nothing to learn from."
             )
         validation = _validation(held_out, tokenizers, max_words)
@@ -361,7 +361,7 @@ def _readable(pairs: TextPairs, max_words: int) -> TextPairs:
     n_long = int((lengths > max_words).any(axis=0).sum())
     if n_long:
         warn_user(
-            f"{n_long:,} of {counted(len(pairs), 'pair')} {agreeing(n_long, 'have')} more than "
+            f"{n_long:,} of {plural(len(pairs), 'pair')} {agreeing(n_long, 'have')} more than "
             f"max_words={max_words} words and {agreeing(n_long, 'are')} left out. Split them into "
             "sentences, or raise max_words."
         )

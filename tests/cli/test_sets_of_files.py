@@ -24,16 +24,16 @@ class Writes:
     def __init__(self, monkeypatch):
         self.n, self.fails, self.error, self.look = 0, None, None, None
         for name in ("chmod", "fsync", "replace"):
-            monkeypatch.setattr(os, name, self.counted(getattr(os, name)))
+            monkeypatch.setattr(os, name, self.plural(getattr(os, name)))
         monkeypatch.setattr(files, "open", self.open, raising=False)
 
     def open(self, *args):
         file = io.open(*args)  # noqa: UP020, SIM115 (whoever asked for it closes it)
         if "+" in args[1]:
-            file.write = self.counted(file.write)
+            file.write = self.plural(file.write)
         return file
 
-    def counted(self, function):
+    def plural(self, function):
         def write(*args, **kwargs):
             if self.look is not None:
                 self.look()

@@ -19,7 +19,7 @@ def learnt(nested, vocabulary_size, embedding_dim, seed=0):
     return np.array([vectors.get(word, nothing) for word in vocabulary])
 
 
-def counted(nested, vocabulary_size):
+def plural(nested, vocabulary_size):
     """Count neighbours with loops."""
     counts = np.zeros((vocabulary_size, vocabulary_size))
     for document in nested:
@@ -41,7 +41,7 @@ def cosines(vectors):
 def test_vectors_are_those_of_the_information_of_words_and_contexts(embedding_dim):
     words = np.random.RandomState(0).randint(1, 11, size=90)  # 1 is unknown
     nested = [[part[:4].tolist(), part[4:].tolist()] for part in words.reshape(9, 10)] + [[]]
-    counts = counted(nested, 11)
+    counts = plural(nested, 11)
     of_word = counts.sum(axis=1)
     of_context = of_word**0.75 / (of_word**0.75).sum()
     with np.errstate(divide="ignore"):

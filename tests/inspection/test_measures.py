@@ -11,7 +11,7 @@ from sk_han.inspection._faithfulness import (
     comprehensiveness_and_sufficiency,
     flip_shares,
     linear_datamodeling_scores,
-    ranked,
+    rank_words,
     top_counts,
 )
 
@@ -47,7 +47,7 @@ class TestComprehensivenessAndSufficiency:
     def test_by_hand(self, praise):
         # Document 0 is class 1 with 0.9. One word out: 0.7, alone 0.5. Three out: 0.3, alone 0.9.
         # Document 1 is class 0 with 0.7 whatever is taken out.
-        rank = ranked(praise, PRAISE_FIRST)
+        rank = rank_words(praise, PRAISE_FIRST)
         found = comprehensiveness_and_sufficiency(
             by_praise, praise, by_praise(praise), rank, [0.1, 0.3]
         )
@@ -56,7 +56,12 @@ class TestComprehensivenessAndSufficiency:
 
     def test_the_class_is_the_one_that_is_decided(self, praise):
         found = comprehensiveness_and_sufficiency(
-            by_praise, praise, by_praise(praise), ranked(praise, PRAISE_FIRST), [0.1], never_praise
+            by_praise,
+            praise,
+            by_praise(praise),
+            rank_words(praise, PRAISE_FIRST),
+            [0.1],
+            never_praise,
         )
         np.testing.assert_allclose(found[0], [-0.2, 0], atol=1e-12)
 
@@ -68,13 +73,13 @@ def never_praise(probabilities):
 class TestFlipShares:
     def test_by_hand(self, praise):
         # 0.9, then 0.7, then 0.5 (class 0, the first of equals) after two of ten words.
-        shares = flip_shares(by_praise, praise, by_praise(praise), ranked(praise, PRAISE_FIRST))
+        shares = flip_shares(by_praise, praise, by_praise(praise), rank_words(praise, PRAISE_FIRST))
         np.testing.assert_allclose(shares, [0.2, 1.0])
 
     def test_the_share_is_of_whole_words(self):
         # One word of seven is the first step of the grid, 1 %, rounded up.
         documents = DocumentArray.from_nested([[[7, 7, 2, 3, 4, 5, 6]]])
-        rank = ranked(documents, np.array([1, 0, 0, 0, 0, 0, 0]))
+        rank = rank_words(documents, np.array([1, 0, 0, 0, 0, 0, 0]))
         shares = flip_shares(by_praise, documents, by_praise(documents), rank)
         np.testing.assert_allclose(shares, [1 / 7])
 

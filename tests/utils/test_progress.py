@@ -18,7 +18,7 @@ def clock(monkeypatch):
     return now
 
 
-def counted(clock, seconds, verbose=1):
+def plural(clock, seconds, verbose=1):
     with Stages(verbose)("Predicted", "document") as advance:
         for second in seconds:
             clock[0] = second
@@ -26,19 +26,19 @@ def counted(clock, seconds, verbose=1):
 
 
 def test_a_log_has_a_line_after_silence(clock, capsys):
-    counted(clock, range(1, 19))
+    plural(clock, range(1, 19))
     assert capsys.readouterr().err.splitlines() == [
         "Predicted 8,000 documents in 8 s.",
         "Predicted 16,000 documents in 16 s.",
         "Predicted 18,000 documents in 18 s.",
     ]
-    counted(clock, range(20, 40), verbose=0)
+    plural(clock, range(20, 40), verbose=0)
     assert capsys.readouterr().err == ""
 
 
 def test_a_terminal_has_one_line_that_changes(clock, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    counted(clock, [0.25, 2])
+    plural(clock, [0.25, 2])
     told = capsys.readouterr().err
     assert told.count("\n") == 1
     assert [line.rstrip() for line in told.split("\r")] == [
@@ -56,7 +56,7 @@ def test_an_error_replaces_the_line_of_progress(clock, capsys, monkeypatch):
 
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with pytest.raises(RuntimeError, match="bad row"):
-        counted(clock, seconds())
+        plural(clock, seconds())
     progress.tell("bad row")
     line = "Predicted 1,000 documents in 1 s."
     assert capsys.readouterr().err == f"{line}\r{'bad row':<{len(line)}}\n"

@@ -38,7 +38,7 @@ from sk_han._utils.containers import (
     make_frame,
     plain_label,
 )
-from sk_han._utils.messages import a_kind, check_count, counted, in_one_line
+from sk_han._utils.messages import a_kind, check_count, in_one_line, plural
 from sk_han._validation.labels import (
     ClassNames,
     check_indicator,
@@ -400,7 +400,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         explained = [explanation for document, _ in shown for explanation in document]
         in_terminal = extent == "terminal"
         if not in_terminal:
-            yield Heading(f"Explanations of {counted(len(documents))}", 1)
+            yield Heading(f"Explanations of {plural(len(documents))}", 1)
         if not documents:
             yield Sentence("No documents.")
         are_classes = not any(explanation.is_number for explanation in self)
@@ -409,7 +409,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             verb = "is" if 1 in (sum(wrong), n) else "are"
             share = percent(sum(wrong) / n)
             yield Sentence(
-                f"{sum(wrong)} of {counted(n)} {verb} misclassified ({share}).", "han-count"
+                f"{sum(wrong)} of {plural(n)} {verb} misclassified ({share}).", "han-count"
             )
         if not in_terminal:
             yield from legend(explained)
@@ -426,9 +426,9 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
             yield from legend(explained, on_page=False)
         n_more = len(documents) - len(shown)
         if n_more and in_terminal:
-            yield Heading(f"... and {counted(n_more, 'more document')}", 3)
+            yield Heading(f"... and {plural(n_more, 'more document')}", 3)
         elif n_more:
-            rest = counted(n_more, "more document")
+            rest = plural(n_more, "more document")
             yield Sentence(f"and {rest}; to_html(path) writes all of them.", "han-small")
 
     def _terminal_blocks(self) -> Iterator[Block]:
@@ -460,7 +460,7 @@ class ExplanationList(Result, Sequence[DocumentExplanation]):
         return [*title, " ", Span("wrong", "verdict")] if is_wrong else title
 
     def __repr__(self) -> str:
-        return f"ExplanationList({counted(len(self))})"
+        return f"ExplanationList({plural(len(self))})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ExplanationList):
@@ -477,7 +477,7 @@ def _check_document_numbers(numbers: ArrayLike | None, n: int) -> tuple[int, ...
     array = np.asarray(numbers)
     if array.shape != (n,) or not (np.issubdtype(array.dtype, np.integer) or n == 0):
         raise ValueError(
-            f"numbers must be {counted(n, 'integer')}, the number of the document of each "
+            f"numbers must be {plural(n, 'integer')}, the number of the document of each "
             f"explanation; got the shape {array.shape} and the type {array.dtype}."
         )
     return tuple(array.tolist())
@@ -520,7 +520,7 @@ def _check_true_labels(y_true: Any, explanations: Sequence[DocumentExplanation])
     true = label_list(y_true)
     if len(true) != n_documents or any(map(np.ndim, true)):
         raise ValueError(
-            f"y_true must hold a label for each of {counted(n_documents)}, "
+            f"y_true must hold a label for each of {plural(n_documents)}, "
             f"shape ({n_documents},); got the shape {np.asarray(y_true, dtype=object).shape}."
         )
     for i, (label, explanation) in enumerate(zip(true, explanations, strict=True)):
@@ -552,8 +552,8 @@ def _label_sets(y_true: Any, classes: NDArray[Any], n_documents: int) -> list[tu
         unknown = {label for row in tuples for label in row} - set(classes.tolist())
         if len(tuples) != n_documents or unknown:
             raise ValueError(
-                f"y_true must hold the labels of each of {counted(n_documents)}, of "
-                f"{listed(classes.tolist(), 20)}; got {counted(len(tuples), 'tuple')}"
+                f"y_true must hold the labels of each of {plural(n_documents)}, of "
+                f"{listed(classes.tolist(), 20)}; got {plural(len(tuples), 'tuple')}"
                 f"{', and unknown are ' * bool(unknown)}{listed(list(unknown))}."
             )
         return [tuple(label for label in classes.tolist() if label in row) for row in tuples]

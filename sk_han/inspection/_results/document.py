@@ -21,7 +21,7 @@ from sk_han._rendering.shading import (
     shade_document,
 )
 from sk_han._utils.containers import plain_label
-from sk_han._utils.messages import counted, in_one_line
+from sk_han._utils.messages import in_one_line, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -390,8 +390,8 @@ class DocumentExplanation(ReadOnlyResult):
             label, sure = amount(self.predicted), ""
         return (
             f"DocumentExplanation({in_one_line(label, 60)}{sure}, "
-            f"{counted(len(self.sentence_spans), 'sentence')}, "
-            f"{counted(len(self.word_spans), 'word')}, "
+            f"{plural(len(self.sentence_spans), 'sentence')}, "
+            f"{plural(len(self.word_spans), 'word')}, "
             f"method={self.method!r})"
         )
 

@@ -26,7 +26,7 @@ from sk_han._rendering.blocks import (
 from sk_han._rendering.figures import plot_faithfulness
 from sk_han._rendering.result import Extent, Result
 from sk_han._utils.containers import make_frame
-from sk_han._utils.messages import counted
+from sk_han._utils.messages import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,7 +140,7 @@ class FaithfulnessReport(Result):
         return plot_faithfulness(self, ax)
 
     def __repr__(self) -> str:
-        return f"FaithfulnessReport({counted(self.n_documents)}, {', '.join(self.methods)})"
+        return f"FaithfulnessReport({plural(self.n_documents)}, {', '.join(self.methods)})"
 
     def may_be_chance(self, metric: str, method: str) -> bool:
         """Return whether a method's difference from "random" is not significant."""
@@ -157,12 +157,12 @@ class FaithfulnessReport(Result):
             left_out = f" ({self.n_without_words:,} without words left out)"
         shares = ", ".join(f"{100 * fraction:g}" for fraction in self.fractions)
         return (
-            f"{counted(self.n_documents)}{left_out}. Means with 95 % confidence intervals; "
+            f"{plural(self.n_documents)}{left_out}. Means with 95 % confidence intervals; "
             f"comprehensiveness and sufficiency are averaged over {shares} % of the words."
         )
 
     def _blocks(self, extent: Extent, **options: Any) -> Iterable[Block]:
-        yield Heading(f"Faithfulness of explanations of {counted(self.n_documents)}", 1)
+        yield Heading(f"Faithfulness of explanations of {plural(self.n_documents)}", 1)
         in_short = extent == "terminal"
         if not in_short:
             yield Sentence(

@@ -25,7 +25,7 @@ from sk_han._rendering.result import Extent, ReadOnlyResult
 from sk_han._rendering.shading import document_blocks, legend
 from sk_han._utils.containers import document_name, make_frame
 from sk_han._utils.files import write_csv
-from sk_han._utils.messages import counted
+from sk_han._utils.messages import plural
 from sk_han.inspection._results.collection import ExplanationList
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ class LabelAudit(ReadOnlyResult):
         return columns
 
     def _blocks(self, extent: Extent, **options: Any) -> Iterator[Block]:
-        yield Heading(f"Label audit of {counted(self.n_documents)}", 1)
+        yield Heading(f"Label audit of {plural(self.n_documents)}", 1)
         in_terminal = extent == "terminal"
         # Notes come first: the number of wrong labels is no more reliable than the models.
         yield from map(Sentence, self.notes)
@@ -289,7 +289,7 @@ class LabelAudit(ReadOnlyResult):
         n_wrong = f"{self.n_expected():,.0f}"
         labels, are = ("label", "is") if n_wrong == "1" else ("labels", "are")
         text: list[Any] = [
-            f"About {n_wrong} {labels} of {counted(self.n_documents)} {are} expected to be wrong"
+            f"About {n_wrong} {labels} of {plural(self.n_documents)} {are} expected to be wrong"
         ]
         if len(self) > FIRST:
             n_first = f"{self.n_expected(FIRST):,.0f}"
@@ -302,4 +302,4 @@ class LabelAudit(ReadOnlyResult):
 
     def __repr__(self) -> str:
         outcome = f"{self.n_expected():.0f} expected wrong" if self.is_calibrated else "ranked"
-        return f"LabelAudit({counted(self.n_documents)}, {outcome})"
+        return f"LabelAudit({plural(self.n_documents)}, {outcome})"

@@ -15,7 +15,7 @@ from sk_han._rendering.figures import plot_matrix
 from sk_han._rendering.report import number_report_blocks
 from sk_han._rendering.result import Extent, plain
 from sk_han._utils.containers import make_frame
-from sk_han._utils.messages import counted
+from sk_han._utils.messages import plural
 from sk_han._utils.metrics import Figures, accuracy_interval, bootstrap, number_figures
 from sk_han.inspection._results.report import HeldOutReport, equal_bins
 
@@ -170,7 +170,7 @@ class NumberReport(HeldOutReport):
         return plot_matrix(self.matrix, ax, "NumberReport.plot")
 
     def __repr__(self) -> str:
-        on, r2 = counted(self.n_documents), self.scores["model"]["r2"]
+        on, r2 = plural(self.n_documents), self.scores["model"]["r2"]
         return f"NumberReport({self.estimator}, {on}, R2 {r2:.3f})"
 
     def _models(self) -> Iterator[tuple[str, NDArray[np.float64]]]:

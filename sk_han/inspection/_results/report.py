@@ -16,7 +16,7 @@ from sk_han._rendering.figures import plot_matrix
 from sk_han._rendering.report import confusion_matrix, report_blocks
 from sk_han._rendering.result import Extent, ReadOnlyResult, plain
 from sk_han._utils.containers import column_dtype, make_frame
-from sk_han._utils.messages import check_choice, counted
+from sk_han._utils.messages import check_choice, plural
 from sk_han._utils.metrics import (
     Bin,
     Figures,
@@ -139,13 +139,13 @@ class HeldOutReport(ReadOnlyResult):
         """Number of held-out documents."""
         return len(self.targets)
 
-    def marked(self, row: int) -> Any:
+    def true_label(self, row: int) -> Any:
         """Return the true label or number of a document; a tuple if there may be several."""
         return self.targets[row].item()
 
     def has_conflict(self, group: tuple[int, ...]) -> bool:
         """Return whether documents of a group of `duplicates` have different labels or numbers."""
-        return len({self.marked(row) for row in group}) > 1
+        return len({self.true_label(row) for row in group}) > 1
 
     @property
     def _n_drawn(self) -> float:
@@ -451,13 +451,13 @@ class Report(HeldOutReport):
         cells = zip(*(each[order].tolist() for each in (rows, columns, counts)), strict=True)
         return [cell for cell in cells if cell[0] != cell[1]]
 
-    def marked(self, row: int) -> Any:
+    def true_label(self, row: int) -> Any:
         """Return the true label of a document; a tuple if there may be several."""
-        return self._named(self.targets[row])
+        return self._label_names(self.targets[row])
 
     def answer(self, row: int) -> Any:
         """Return the predicted label of a document; a tuple if there may be several."""
-        return self._named(self.predicted[row])
+        return self._label_names(self.predicted[row])
 
     def to_dict(self) -> dict[str, Any]:
         """Return all data as dicts, lists, strings and numbers, ready for JSON."""
@@ -522,7 +522,7 @@ class Report(HeldOutReport):
         n = len(self.labels)
         labels = (indicator(codes, n) for codes in (self.predicted, self.targets))
         score = averages(*labels)["micro_f1"]  # of one label per document, the accuracy
-        on = f"{counted(self.n_documents)}, {counted(len(self.labels), 'label')}"
+        on = f"{plural(self.n_documents)}, {plural(len(self.labels), 'label')}"
         return f"Report({self.estimator}, {on}, {measure} {score:.3f})"
 
     @property
@@ -535,7 +535,7 @@ class Report(HeldOutReport):
         """Probabilities of all labels, zero for those that the model does not know."""
         return pad_labels(self.probabilities, len(self.labels))
 
-    def _named(self, answer: NDArray[Any]) -> Any:
+    def _label_names(self, answer: NDArray[Any]) -> Any:
         if self.several_labels:
             return tuple(self.labels[i] for i in np.flatnonzero(answer).tolist())
         return self.labels[int(answer)]
@@ -610,7 +610,7 @@ class Report(HeldOutReport):
         suspects = set((self.suspects[:, 0] if several else self.suspects).tolist())
         columns: dict[str, list[Any]] = {} if self.ids is None else {"document": list(self.ids)}
         columns |= {
-            "labels" if several else "label": [self.marked(row) for row in rows],
+            "labels" if several else "label": [self.true_label(row) for row in rows],
             "predicted": [self.answer(row) for row in rows],
         }
         if not several:
@@ -618,7 +618,7 @@ class Report(HeldOutReport):
         columns["right"] = self.right.tolist()
         columns["looks_mislabelled"] = [row in suspects for row in rows]
         answers = self.baseline_predicted
-        baseline = None if answers is None else [self._named(answer) for answer in answers]
+        baseline = None if answers is None else [self._label_names(answer) for answer in answers]
         return columns | self._further_columns(baseline)
 
     def _blocks(self, extent: Extent, **options: Any) -> Iterator[Block]:

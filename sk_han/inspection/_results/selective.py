@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sk_han._rendering.blocks import Bar, Block, Heading, Sentence, Span, Table, decimal, percent
 from sk_han._rendering.result import Extent, ReadOnlyResult, plain
 from sk_han._utils.containers import make_frame
-from sk_han._utils.messages import counted
+from sk_han._utils.messages import plural
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -133,7 +133,7 @@ class SelectiveThreshold(ReadOnlyResult):
         return float(values[self.thresholds == self.threshold][0])
 
     def _blocks(self, extent: Extent, **options: Any) -> Iterator[Block]:
-        title = f"Selective classification: {counted(self.n_documents)}"
+        title = f"Selective classification: {plural(self.n_documents)}"
         yield Heading([title, *([] if self.label is None else [" with ", Span(self.label)])], 1)
         yield from (Sentence(note, "han-note") for note in self.notes)
         yield Sentence(self._result(), "han-lead")
@@ -181,5 +181,5 @@ class SelectiveThreshold(ReadOnlyResult):
         return f"{text} {wanted} needs a better model."
 
     def __repr__(self) -> str:
-        n, coverage = counted(self.n_documents), decimal(self.coverage)
+        n, coverage = plural(self.n_documents), decimal(self.coverage)
         return f"SelectiveThreshold({self.threshold:g}, {n}, coverage {coverage})"

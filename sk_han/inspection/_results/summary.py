@@ -25,7 +25,7 @@ from sk_han._rendering.blocks import (
 )
 from sk_han._rendering.result import Extent, Result
 from sk_han._utils.containers import listed, make_frame
-from sk_han._utils.messages import counted, in_one_line
+from sk_han._utils.messages import in_one_line, plural
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -273,7 +273,7 @@ class Summary(Result):
         return frame.astype(numbers)
 
     def _blocks(self, extent: Extent, **options: Any) -> Iterator[Block]:
-        documents = counted(self.n_documents)
+        documents = plural(self.n_documents)
         if self.n_given > self.n_documents:
             documents += f", drawn at random from {self.n_given:,}"
         yield Heading(f"Summary of {documents}", 1)
@@ -297,7 +297,7 @@ class Summary(Result):
             blocks = list(self._class_blocks(summary, in_terminal))
             yield Fold(title, blocks, position < n_open, "han-document")
         if in_terminal and len(shown) > n_open:
-            rest = counted(len(shown) - n_open, f"more {self._kind}")
+            rest = plural(len(shown) - n_open, f"more {self._kind}")
             yield Sentence(f"... and {rest}, in to_html() and to_frame()")
 
     def _class_blocks(self, summary: ClassSummary, in_terminal: bool) -> Iterator[Block]:
@@ -389,9 +389,9 @@ class Summary(Result):
         if not self._is_of_two:
             near = f", second most probable in {summary.n_others:,} more"
         verb = "most probable label" if self.several_labels else "predicted class"
-        text = f"{verb} of {counted(summary.n_predicted)}{near}"
+        text = f"{verb} of {plural(summary.n_predicted)}{near}"
         if self.middle is not None:
-            text = f"predicted above {amount(self.middle)} in {counted(summary.n_predicted)}"
+            text = f"predicted above {amount(self.middle)} in {plural(summary.n_predicted)}"
         if summary.n_predicted:
             # A contribution of exactly 0 means that the model has no such part.
             parts = {"network": summary.network, "linear models": summary.ngrams}
@@ -430,8 +430,8 @@ class Summary(Result):
         )
 
     def __repr__(self) -> str:
-        classes = counted(len(self.classes), "label" if self.several_labels else "class")
-        return f"Summary({classes}, {counted(self.n_documents)})"
+        classes = plural(len(self.classes), "label" if self.several_labels else "class")
+        return f"Summary({classes}, {plural(self.n_documents)})"
 
 
 def _place(context: Context, shade: str) -> Text:
