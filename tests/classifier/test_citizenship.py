@@ -43,14 +43,14 @@ class TestRandomness:
         classifier.set_params(warm_start=True).fit(TEXTS, LABELS)
         assert found() == []
 
-    def test_fitting_without_a_seed_uses_only_the_generator_of_numpy(self):
+    def test_fitting_without_a_seed_uses_only_numpys_global_generator(self):
         classifier = tiny(random_state=None)
         for learn in (classifier.fit, classifier.partial_fit):
             found = moved()
             learn(TEXTS, LABELS)
             assert found() == ["numpy"]
 
-    def test_prediction_and_explanation_move_no_global_generator(self):
+    def test_prediction_and_explanation_leave_global_generators_unchanged(self):
         classifier = tiny(random_state=None).fit(TEXTS, LABELS)
         found = moved()
         classifier.predict_proba(TEXTS)
@@ -60,7 +60,7 @@ class TestRandomness:
         faithfulness_report(classifier, TEXTS[:2])
         assert found() == []
 
-    def test_a_numpy_generator_equals_its_seed_and_advances(self):
+    def test_a_random_state_object_matches_its_seed_and_advances(self):
         by_seed = tiny(random_state=3).fit(TEXTS, LABELS).predict_proba(TEXTS)
         classifier = tiny(random_state=np.random.RandomState(3))
         first = classifier.fit(TEXTS, LABELS).predict_proba(TEXTS)
@@ -68,13 +68,13 @@ class TestRandomness:
         assert not np.array_equal(classifier.fit(TEXTS, LABELS).predict_proba(TEXTS), first)
 
 
-def test_a_diagram_escapes_what_parameters_hold():
+def test_the_html_diagram_escapes_parameter_values():
     shown = HANClassifier(class_weight={"<script>alert(1)</script>": 1.0})._repr_html_()
     assert "<script>alert" not in shown
 
 
 class TestParameters:
-    def test_options_of_a_fitted_network_are_its_own(self):
+    def test_set_params_does_not_change_a_fitted_network(self):
         classifier = tiny(pooling=MultiHopAttention(size=4, hops=2)).fit(TEXTS, LABELS)
         expected = classifier.predict_proba(TEXTS)
         classifier.set_params(pooling__size=99, pooling__penalty=5.0)

@@ -32,7 +32,7 @@ class TestFitAndPredict:
         assert classifier.score(TEXTS, LABELS) == 1.0
 
     @pytest.mark.parametrize(("class_weight", "ratio"), [("balanced", 2), ({"pos": 5}, 5)])
-    def test_validation_documents_have_the_weights_of_their_classes(self, class_weight, ratio):
+    def test_class_weight_applies_to_validation_documents(self, class_weight, ratio):
         rows = [*np.flatnonzero(LABELS == "neg"), *np.flatnonzero(LABELS == "pos")[:12]]
         X, y = [TEXTS[row] for row in rows], LABELS[rows]
         X_val, y_val = TEXTS[:5], np.array(["pos", "neg", "neg", "pos", "neg"])
@@ -59,7 +59,7 @@ class TestFitAndPredict:
 
 
 class TestWeights:
-    def test_the_words_of_a_document_of_weight_zero_are_unknown(self):
+    def test_words_of_documents_of_weight_zero_are_unknown(self):
         texts = [f"{text} Secret{i} secret{i}." for i, text in enumerate(TEXTS)]
         weights = np.where(np.arange(len(texts)) < 12, 0.0, 1.0)
         weighted = tiny().fit(texts, LABELS, sample_weight=weights)
@@ -76,7 +76,7 @@ class TestWeights:
             ("n_jobs", "n_threads"),
         ],
     )
-    def test_a_parameter_of_another_library_is_named_as_here(self, name, meant):
+    def test_parameters_of_other_libraries_get_a_suggestion(self, name, meant):
         with pytest.raises(TypeError, match=rf"'{name}'\. Did you mean '{meant}'\?"):
             tiny(**{name: 1})
         with pytest.raises(TypeError, match=r"no parameter 'validation_data'\. .* 'X_val'\?"):
@@ -118,7 +118,7 @@ class TestHeldOutDocuments:
         loss = losses_of_network(model, X_val, y_val).mean()
         assert loss == pytest.approx(best["valid_loss"], rel=1e-4)
 
-    def test_without_them_a_network_alone_is_not_rescaled(self):
+    def test_a_network_alone_is_not_rescaled_without_held_out_documents(self):
         classifier = tiny(validation_fraction=None, linear_ngrams=None).fit(TEXTS, LABELS)
         assert (classifier.best_epoch_, classifier.best_score_) == (None, None)
         assert (classifier.network_scale_, classifier.ngram_scale_) == (1.0, 0.0)
@@ -147,7 +147,7 @@ class TestHeldOutDocuments:
             ),
         ],
     )
-    def test_errors_in_validation_documents_name_them(self, validation, error, message):
+    def test_errors_in_validation_data_name_the_argument(self, validation, error, message):
         with pytest.raises(error, match=message):
             tiny().fit(TEXTS, LABELS, **validation)
 
@@ -164,7 +164,7 @@ class Interrupted(Callback):
 
 
 class TestAccidents:
-    def test_an_interrupted_partial_fit_leaves_the_optimizer_as_it_was(self):
+    def test_an_interrupted_partial_fit_leaves_the_optimizer_unchanged(self):
         classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
         expected = moments(classifier)
         with pytest.raises(KeyboardInterrupt):
@@ -193,7 +193,7 @@ class TestGoingOn:
         assert other.history_[-1]["train_loss"] == classifier.history_[-1]["train_loss"]
         np.testing.assert_array_equal(other.predict_proba(TEXTS), classifier.predict_proba(TEXTS))
 
-    def test_a_second_fit_draws_new_noise(self):
+    def test_each_further_fit_draws_new_noise(self):
         # The weights stay, so that a loss shows noise and order alone.
         still = {"lr": 1e-12, "net_params": {"optimizer__weight_decay": 0.0}}
         classifier = tiny(warm_start=True, **still)
@@ -206,14 +206,14 @@ class TestGoingOn:
         with pytest.raises(ValueError, match="'maybe'"):
             warm.fit(TEXTS, ["maybe", *LABELS[1:]])
 
-    def test_warm_start_heeds_changed_parameters(self):
+    def test_warm_start_applies_changed_parameters(self):
         warm = tiny(warm_start=True, freeze_embedding=True).fit(TEXTS, LABELS)
         before = warm.net_.weights["embedding.weight"]
         warm.set_params(freeze_embedding=False, dropout=0.0, optimizer="adam").fit(TEXTS, LABELS)
         assert warm.net_.module_.options.dropout == 0.0
         assert not np.array_equal(warm.net_.weights["embedding.weight"], before)
 
-    def test_partial_fit_needs_all_classes_first_and_keeps_them(self):
+    def test_the_first_partial_fit_needs_all_classes_and_fixes_them(self):
         with pytest.raises(ValueError, match="classes must be passed"):
             tiny().partial_fit(TEXTS, LABELS)
         classifier = tiny().partial_fit(TEXTS[:3], LABELS[:3], classes=["neg", "pos"])
@@ -255,7 +255,7 @@ def linear_log_odds(classifier, texts):
 
 
 class TestLinearModelInPortions:
-    def test_it_learns_the_cue_words(self):
+    def test_the_ngram_model_learns_cue_words_from_portions(self):
         # The network learns nothing at this rate, so that what is right is right by the n-grams.
         classifier = tiny(lr=1e-9)
         for seed in range(4):
@@ -264,7 +264,7 @@ class TestLinearModelInPortions:
         np.testing.assert_array_equal(classifier.predict(texts), labels)
         assert (linear_log_odds(classifier, ["good", "bad"]) * [1, -1] > 0).all()
 
-    def test_it_continues_a_fit_and_keeps_its_scales(self):
+    def test_partial_fit_continues_the_ngram_model_and_keeps_the_scales(self):
         classifier = tiny(lr=1e-9).fit(*cued(60, 0))
         before = classifier.ngram_model_
         scales = classifier.network_scale_, classifier.ngram_scale_
@@ -276,7 +276,7 @@ class TestLinearModelInPortions:
         assert not np.array_equal(classifier.ngram_model_.weights, before.weights)
         assert (classifier.network_scale_, classifier.ngram_scale_) == scales
 
-    def test_none_starts_after_a_fit_without_one(self):
+    def test_partial_fit_adds_no_missing_ngram_model(self):
         classifier = tiny(linear_ngrams=None).fit(TEXTS, LABELS)
         scale = classifier.network_scale_
         classifier.set_params(linear_ngrams=(1, 2)).partial_fit(TEXTS[:6], LABELS[:6])
@@ -301,15 +301,15 @@ class TestNet:
             second.net_.outputs(documents), first.net_.outputs(documents), atol=1e-6
         )
 
-    def test_an_optimizer_without_weight_decay_is_taken(self):
+    def test_an_optimizer_without_weight_decay_is_accepted(self):
         classifier = tiny(optimizer=torch.optim.Rprop).fit(TEXTS, LABELS)
         assert isinstance(classifier.net_.optimizer_, torch.optim.Rprop)
 
-    def test_other_objects_than_optimizers_are_refused(self):
+    def test_objects_other_than_optimizers_are_refused(self):
         with pytest.raises(TypeError, match="optimizer"):
             tiny(optimizer=int).fit(TEXTS, LABELS)
 
-    def test_one_cycle_rises_to_lr_and_falls(self):
+    def test_the_one_cycle_schedule_rises_to_lr_and_falls(self):
         class Rates(Callback):
             def on_train_begin(self, net, **kwargs):
                 self.rates_ = []
@@ -326,7 +326,7 @@ class TestNet:
         assert rates[0] < 0.001
         assert rates[-1] < 0.001
 
-    def test_silence_is_the_default(self, capfd):
+    def test_fit_prints_nothing_by_default(self, capfd):
         tiny().fit(TEXTS, LABELS)
         assert capfd.readouterr() == ("", "")
 
@@ -338,7 +338,7 @@ class TestNet:
         assert np.array_equal(two.predict_proba(TEXTS), expected)
 
     @needs_gpu
-    def test_a_gpu_gives_the_numbers_of_the_cpu(self):
+    def test_a_gpu_and_the_cpu_give_the_same_results(self):
         params = {"dropout": 0.0, "word_dropout": 0.0, "max_epochs": 1}
         on_gpu = tiny(device="cuda", **params).fit(TEXTS, LABELS)
         on_cpu = tiny(device="cpu", **params).fit(TEXTS, LABELS)

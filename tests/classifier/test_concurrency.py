@@ -61,7 +61,7 @@ class TestThreads:
         assert in_threads(fitted.explain, batches) == expected
 
     @pytest.mark.thorough
-    def test_models_fitted_in_threads_equal_those_of_one_thread(self):
+    def test_models_fitted_in_threads_equal_models_fitted_in_sequence(self):
         def fit(seed):
             classifier = tiny().set_params(random_state=seed).fit(texts_of(seed), LABELS)
             return classifier.predict_proba(texts_of(99))
@@ -165,7 +165,7 @@ def test_a_call_during_a_refit_uses_the_former_model(method):
     assert list(classifier.classes_) == ["cold", "dry", "wet"]
 
 
-def test_explain_iter_keeps_its_model_during_a_refit():
+def test_explain_iter_continues_with_the_former_model_during_a_refit():
     classifier = fitted_classifier()
     expected = classifier.explain(UNSEEN, batch_size=1)
     found = explain_iter(classifier, UNSEEN, batch_size=1)

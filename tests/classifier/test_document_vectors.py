@@ -42,7 +42,7 @@ class TestVectors:
         ],
         ids=str,
     )
-    def test_the_last_layer_scores_them(self, params, size):
+    def test_the_last_layer_maps_document_vectors_to_logits(self, params, size):
         classifier = fitted_classifier(**params)
         vectors = classifier.transform(UNSEEN)
         logits = classifier.net_.outputs(classifier.tokenizer_.transform(UNSEEN))
@@ -51,16 +51,16 @@ class TestVectors:
         np.testing.assert_allclose(scored(classifier, vectors), logits, atol=1e-6)
 
     @pytest.mark.parametrize("pooling", ["attention", "mean", "max", "last"])
-    def test_that_of_an_empty_document_is_zeros(self, pooling):
+    def test_the_vector_of_an_empty_document_is_zero(self, pooling):
         vectors = fitted_classifier(pooling=pooling).transform(["", "--", GOOD[0]])
         assert not vectors[:2].any()
         assert vectors[2].any()
 
-    def test_one_does_not_depend_on_its_neighbours(self, fitted):
+    def test_a_document_vector_does_not_depend_on_other_documents(self, fitted):
         alone = np.vstack([fitted.transform([text]) for text in UNSEEN])
         np.testing.assert_allclose(fitted.transform(UNSEEN), alone, atol=1e-6)
 
-    def test_batches_come_back_in_order(self, fitted):
+    def test_vectors_of_several_batches_come_back_in_order(self, fitted):
         in_batches = pickle.loads(pickle.dumps(fitted))
         in_batches.net_.valid_batch_size = 3
         np.testing.assert_allclose(

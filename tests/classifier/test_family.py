@@ -27,7 +27,7 @@ def first_valid_loss(penalty):
 
 
 class TestHopPenalty:
-    def test_it_is_no_part_of_the_validation_loss(self):
+    def test_the_hop_penalty_does_not_count_in_the_validation_loss(self):
         assert first_valid_loss(1) == pytest.approx(first_valid_loss(0), abs=1e-5)
 
 
@@ -50,18 +50,18 @@ class TestWrongOptions:
         ],
         ids=str,
     )
-    def test_they_are_named_before_a_text_is_read(self, params, message):
+    def test_wrong_options_are_reported_before_texts_are_read(self, params, message):
         with pytest.raises(ValueError, match=message):
             tiny(**params).fit(unread(), LABELS)
 
-    def test_they_are_named_in_a_later_partial_fit(self):
+    def test_wrong_options_are_reported_in_a_later_partial_fit(self):
         classifier = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
         with pytest.raises(ValueError, match="'size' parameter of Attention"):
             classifier.set_params(pooling=Attention(size=0)).partial_fit(unread(), LABELS)
 
 
 class TestGoingOn:
-    def test_another_structure_is_refused(self):
+    def test_a_warm_start_refuses_another_network_structure(self):
         warm = tiny(warm_start=True, max_epochs=1).fit(TEXTS, LABELS)
         with pytest.raises(ValueError, match="rnn is 'lstm' now, and 'gru' in the fitted network"):
             warm.set_params(rnn="lstm").fit(unread(), LABELS)
@@ -81,7 +81,7 @@ class TestGoingOn:
 class TestNetParams:
     """What the network is beside the parameters of the classifier."""
 
-    def test_their_defaults_are_those_of_the_documentation(self):
+    def test_net_params_have_the_documented_defaults(self):
         net = tiny(max_epochs=1).fit(TEXTS, LABELS).net_
         assert (net.clip_norm, net.valid_batch_size, net.module_.max_words) == (1.0, 256, 131_072)
         assert net.excerpt_words is None
@@ -99,7 +99,7 @@ class TestNetParams:
         ],
         ids=str,
     )
-    def test_each_of_them_has_an_effect(self, params):
+    def test_each_of_the_net_params_has_an_effect(self, params):
         # With SGD, whose steps follow the size of the gradient.
         settings = {"optimizer": "sgd", "lr": 0.1, "max_epochs": 1, "validation_fraction": None}
         plain = tiny(**settings).fit(TEXTS, LABELS).predict_proba(TEXTS)

@@ -69,7 +69,7 @@ def test_a_rare_class_that_is_never_found_gets_advice():
     assert told[1] == "a larger class_weight raises it, at the cost of precision"
 
 
-def test_held_out_documents_are_scored_by_models_without_them(fitted):
+def test_models_that_score_held_out_documents_have_not_seen_them(fitted):
     summary = fitted.fit_summary_
     assert (summary.n_documents, summary.n_scored, summary.n_classes) == (120, 12, 2)
     assert 0 <= summary.accuracy <= 1
@@ -98,7 +98,7 @@ class Ends(Callback):
         ({"max_epochs": 4, "callbacks": [Ends()]}, "a callback", 1),
     ],
 )
-def test_it_says_why_training_ended(params, ended, n_epochs):
+def test_the_summary_reports_why_training_ended(params, ended, n_epochs):
     summary = tiny(**params).fit(TEXTS, LABELS).fit_summary_
     assert (summary.ended, summary.n_epochs) == (ended, n_epochs)
     assert summary.kept_epoch is not None
@@ -111,7 +111,7 @@ class TestDocumentsLearntByHeart:
     """Training ends when its loss is a twentieth of that of the class frequencies, ln 2 here."""
 
     @pytest.mark.parametrize("held_out", [0.3, None])
-    def test_training_ends(self, held_out):
+    def test_training_ends_once_documents_are_memorized(self, held_out):
         model = tiny(max_epochs="auto", validation_fraction=held_out, **LEARNS)
         model.fit(TEXTS, LABELS)
         is_learnt = [epoch["train_loss"] < 0.05 * np.log(2) for epoch in model.history_]
@@ -146,7 +146,7 @@ def test_a_warm_start_summarizes_the_last_fit():
     assert model.fit(REVIEWS, KINDS, **validation).fit_summary_.n_scored == len(MORE)
 
 
-def test_after_a_portion_all_words_are_of_the_portion():
+def test_after_partial_fit_the_summary_describes_the_portion():
     classes = np.unique(KINDS)
     model = tiny().partial_fit(REVIEWS[:100], KINDS[:100], classes=classes)
     model.partial_fit(REVIEWS[100:110], KINDS[100:110])
@@ -168,7 +168,7 @@ def test_a_damaged_summary_is_refused(fitted, change):
         tiny().from_state(state)
 
 
-def test_the_representation_has_parameters_alone_and_the_summary_what_matters(fitted):
+def test_repr_shows_the_parameters_and_the_summary_shows_the_results(fitted):
     assert repr(fitted) == repr(clone(fitted)) == repr(tiny(max_epochs=3))
     assert eval(repr(HANClassifier(lr=0.01))).lr == 0.01
     numbers = f"120 documents, 2 classes, held-out accuracy {fitted.fit_summary_.accuracy:.3f}"
@@ -176,7 +176,7 @@ def test_the_representation_has_parameters_alone_and_the_summary_what_matters(fi
     assert "HANClassifier" in fitted._repr_html_()
 
 
-def test_several_labels_are_scored_by_the_thresholds_of_the_model():
+def test_several_labels_are_scored_with_the_models_thresholds():
     random = np.random.RandomState(0)
     y, y_val = (random.rand(n, 3) < 0.4 for n in (120, 60))
     model = tiny(threshold=0.2).fit(REVIEWS, y, X_val=MORE, y_val=y_val)

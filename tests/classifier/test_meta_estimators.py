@@ -34,7 +34,7 @@ quick = partial(
 
 
 class TestSearches:
-    def test_the_best_network_is_what_its_options_say(self):
+    def test_a_search_sets_nested_options_of_the_best_network(self):
         options = {"rnn": RNN(), "pooling": MultiHopAttention(size=3)}
         grid = {"pooling__hops": [1, 2], "rnn__num_layers": [1, 2]}
         search = GridSearchCV(quick(max_epochs=2, **options), grid, cv=2).fit(TEXTS, LABELS)
@@ -58,7 +58,7 @@ class TestSearches:
         np.testing.assert_array_equal(search.predict_proba(TEXTS), directly.predict_proba(TEXTS))
 
 
-def test_calibration_of_a_frozen_classifier_trains_it_no_further():
+def test_calibration_does_not_retrain_a_frozen_classifier():
     fitted = quick().fit(TEXTS, LABELS)
     before = fitted.predict_proba(TEXTS)
     calibrated = CalibratedClassifierCV(FrozenEstimator(fitted), cv=2).fit(TEXTS, LABELS)

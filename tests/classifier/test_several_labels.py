@@ -25,14 +25,14 @@ def test_predictions_have_a_column_for_each_label(fitted):
     np.testing.assert_allclose(fitted.predict_log_proba(X[TEST]), np.log(proba))
 
 
-def test_marked_labels_are_learnt(fitted):
+def test_labels_with_cue_words_are_learnt(fitted):
     proba = fitted.predict_proba(X[TEST])
     for label in (0, 1):
         has = HAS[TEST][:, label]
         assert proba[has, label].min() > proba[~has, label].max()
 
 
-def test_score_is_the_subset_accuracy_whatever_the_order_of_columns(fitted):
+def test_score_is_subset_accuracy_in_any_column_order(fitted):
     expected = accuracy_score(Y[TEST], fitted.predict(X[TEST]))
     assert fitted.score(X[TEST], Y[TEST]) == expected
     assert fitted.score(X[TEST], Y[TEST][["good", "late", "broken"]]) == expected
@@ -69,13 +69,13 @@ def test_thresholds_decide_and_are_stored(threshold, tmp_path):
 @pytest.mark.parametrize(
     "threshold", [[0.1, 0.2], [0.1, 0.2, 1.3], [0.1, 0.2, float("nan")], {"late": 0.3}, ["a"] * 3]
 )
-def test_other_thresholds_are_refused_before_the_fit(threshold):
+def test_invalid_thresholds_are_refused(threshold):
     model = HANClassifier(**SMALL, threshold=threshold)
     with pytest.raises(ValueError, match="one for each of the 3 labels"):
         model.fit(X[TRAIN], Y[TRAIN])
 
 
-def test_portions_know_all_labels_by_name_or_number():
+def test_partial_fit_takes_label_names_or_their_number():
     model = HANClassifier(**SMALL)
     for rows in (slice(0, 60), slice(60, 120)):
         model.partial_fit(X[rows], Y[rows], classes=["good", "late", "broken"])
@@ -94,7 +94,7 @@ def test_continued_fits_keep_the_kind_of_labels():
         one.fit(X[TRAIN], Y[TRAIN])
 
 
-def test_a_label_without_any_weight_is_refused_by_its_name():
+def test_a_label_without_any_weight_is_named_in_the_error():
     weights = [{}, {0: 0, 1: 0}, {}]
     with pytest.raises(ValueError, match=r"class_weight of 'broken' is 0 for documents with the"):
         HANClassifier(**SMALL, class_weight=weights).fit(X[TRAIN], Y[TRAIN])
@@ -129,7 +129,7 @@ def test_groups_that_cannot_be_held_out_warn(groups, params, weights, message):
     assert model.best_epoch_ is None
 
 
-def test_a_single_group_is_allowed_if_none_is_held_out():
+def test_a_single_group_is_allowed_if_nothing_is_held_out():
     given = {"groups": ["a"] * 120, "X_val": X[TEST], "y_val": OPINIONS[TEST]}
     model = HANClassifier(**SMALL, max_epochs=1).fit(X[TRAIN], OPINIONS[TRAIN], **given)
     assert model.best_epoch_ == 1

@@ -154,11 +154,11 @@ def of_kinds():
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_cells_have_the_kind_of_their_content(name, of_kinds):
+def test_the_kind_of_a_column_follows_from_its_cells(name, of_kinds):
     assert of_kinds.fit_summary_.columns[name].split(", ")[0] == KINDS[name][1]
 
 
-def test_the_same_values_are_predicted_alike(of_kinds):
+def test_equal_values_of_different_types_are_predicted_alike(of_kinds):
     texts = table_of_kinds()["text"][::20].tolist()
     same = [
         {"text": texts[i]} | {name: [*other][i] for name, (*_, other) in KINDS.items()}
@@ -207,13 +207,13 @@ def test_a_categorical_type_raises_no_warning():
         (None, [1, 2], "number, 2 values, 2 bins"),
     ],
 )
-def test_a_kind_can_be_given(kind, cells, described):
+def test_the_kind_of_a_column_can_be_given(kind, cells, described):
     table = {"text": VALUES["text"], "it": N // 2 * cells, "other": N * [object()]}
     fitted = tiny(text_column="text", columns={"it": kind}).fit(table, LABELS)
     assert fitted.fit_summary_.columns["it"].startswith(described)
 
 
-def test_a_column_of_the_training_fold_without_values_takes_any(expected):
+def test_a_column_empty_in_training_accepts_any_value(expected):
     fitted = tiny(text_column="text").fit({"text": VALUES["text"], "it": N * [np.nan]}, LABELS)
     found = [fitted.predict_proba([{"text": "Good.", "it": v}]) for v in (2.5, "a", DAYS[0])]
     np.testing.assert_array_equal(found[0], found[1])
@@ -229,7 +229,7 @@ def test_a_column_of_the_training_fold_without_values_takes_any(expected):
         ("product", N * [("a", "b")], "holds a tuple in row 0"),
     ],
 )
-def test_a_value_of_another_kind_is_refused_by_name(name, values, message):
+def test_the_error_names_a_column_with_values_of_another_kind(name, values, message):
     fitted = tiny(text_column="text").fit(VALUES, LABELS)
     with pytest.raises(TypeError, match=f"'{name}' {message}"):
         fitted.predict(VALUES | {name: values})
@@ -252,6 +252,6 @@ def test_unused_columns_may_have_any_name_and_any_values():
     assert len(fitted.predict(frame)) == N
 
 
-def test_texts_without_labels_need_their_column():
+def test_unlabelled_texts_need_the_text_column():
     with pytest.raises(ValueError, match="X_unlabelled has no column 'text'; its columns are 'a'"):
         tiny(text_column="text").fit(VALUES, LABELS, X_unlabelled=pd.DataFrame({"a": ["b"]}))

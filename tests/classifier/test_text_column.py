@@ -53,12 +53,12 @@ def fitted():
 
 
 class TestPrediction:
-    def test_columns_decide_where_texts_say_nothing(self, fitted):
+    def test_columns_decide_if_texts_are_uninformative(self, fitted):
         assert fitted.score(TEST, Y_TEST) > 0.8
         assert fitted.column_scale_ > 0.5
         assert "columns" in fitted.fit_summary_.shares
 
-    def test_names_of_features_are_those_that_are_read(self, fitted):
+    def test_feature_names_in_lists_the_columns_that_are_read(self, fitted):
         names = ["body", "product", "amount", "day", "urgent"]
         assert fitted.feature_names_in_.tolist() == names
         assert fitted.n_features_in_ == 5
@@ -71,7 +71,7 @@ class TestPrediction:
         found = tiny(text_column="body", columns=[]).fit(TRAIN, Y).predict_proba(TEST)
         np.testing.assert_allclose(found, alone, atol=0.02)
 
-    def test_vectors_are_those_of_the_texts(self, fitted):
+    def test_transform_returns_vectors_of_the_texts_alone(self, fitted):
         np.testing.assert_array_equal(
             fitted.transform(TEST), fitted.transform(TEST.assign(product="other"))
         )
@@ -83,7 +83,7 @@ class TestPrediction:
 
 
 class TestFiles:
-    def test_files_pickles_and_scorers_restore_it(self, fitted, tmp_path):
+    def test_files_pickles_and_scorers_restore_a_model_of_columns(self, fitted, tmp_path):
         save(fitted, tmp_path / "model.han")
         expected = fitted.predict_proba(TEST)
         for model in (load(tmp_path / "model.han"), pickle.loads(pickle.dumps(fitted))):
@@ -103,7 +103,7 @@ class TestFiles:
                 here.column_contributions, there.column_contributions, atol=1e-5
             )
 
-    def test_weights_that_are_not_those_of_the_columns_are_refused(self, fitted):
+    def test_weights_that_do_not_match_the_columns_are_refused(self, fitted):
         state = fitted.to_state()
         learnt = state["parts"]["columns"]["learnt"]
         learnt["weights"] = learnt["weights"][:-1]
@@ -119,7 +119,7 @@ def titled():
 class TestSeveralTexts:
     """`text_column=["title", "body"]`."""
 
-    def test_a_document_is_its_texts_joined_by_blank_lines(self, titled):
+    def test_texts_of_a_document_are_joined_by_blank_lines(self, titled):
         explained = titled.explain(TITLED[:2])
         assert explained[0].text == "Lovely stay\n\nIt was a day. We came by train."
         assert explained[1].text == "It was a day. We came by train."
@@ -195,7 +195,7 @@ class TestErrors:
         with pytest.raises((TypeError, ValueError), match=message):
             tiny(**{"text_column": "body"} | params).fit(change(TRAIN), Y)
 
-    def test_portions_are_refused_by_name(self):
+    def test_partial_fit_with_columns_is_refused(self):
         with pytest.raises(ValueError, match="partial_fit does not learn from columns"):
             tiny(text_column="body").partial_fit(TRAIN, Y, classes=["neg", "pos"])
 
@@ -259,7 +259,7 @@ class TestExplanations:
             lambda model, X: sk_han.faithfulness_report(model, X, random_state=0),
         ],
     )
-    def test_a_mapping_of_columns_is_read_as_its_records(self, fitted, result):
+    def test_a_mapping_of_columns_is_read_like_records(self, fitted, result):
         mapping = {name: TEST[name].to_numpy() for name in TEST}
         texts = [result(fitted, X).to_text() for X in (mapping, TEST.to_dict("records"))]
         of_mapping, of_records = (re.sub(r"\b\d+\.\d\b|\s+", "", text) for text in texts)  # times
@@ -268,7 +268,7 @@ class TestExplanations:
             result(fitted, mapping | {"amount": [1]})
 
 
-def test_vectors_in_a_column_transformer_warn_and_name_this_way():
+def test_vectors_in_a_column_transformer_warn_and_suggest_text_column():
     columns = ColumnTransformer([("body", tiny(), "body"), ("n", "passthrough", ["amount"])])
     with pytest.warns(UserWarning, match=r"overfits.*HANClassifier\(text_column=...\)"):
         columns.fit_transform(TRAIN, Y)

@@ -33,7 +33,7 @@ def test_a_report_recognizes_training_documents(model):
     assert "2 documents have the same or nearly the same words" in found.to_text()
 
 
-def test_documents_of_unknown_words_are_not_said_to_be_new(model):
+def test_documents_of_unknown_words_are_reported_as_not_comparable(model):
     said = "1 document has too few known words to be compared with the training documents."
     assert said not in of_report(model).notes
     more = [*NEW, "Zebra of zebra", ""], [*LABELS_OF_NEW, "pos", "neg"]
@@ -55,12 +55,12 @@ def test_pickles_keep_hashes_and_files_only_on_request(model, tmp_path):
     assert Scorer.load(path).predict(NEW).tolist() == model.predict(NEW).tolist()
 
 
-def test_documents_given_for_training_may_be_a_part_of_them(model):
+def test_x_train_and_stored_hashes_both_identify_training_documents(model):
     found = of_report(model, X_train=["It was a day", "Other"], y_train=["pos", "neg"])
     assert found.trained_on.tolist() == [0, 1, 2]
 
 
-def test_portions_and_warm_starts_add_theirs():
+def test_portions_and_warm_starts_add_hashes_of_their_documents():
     model = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
     assert of_report(model).trained_on.tolist() == []
     model.partial_fit(["The sun was bad"], ["neg"])

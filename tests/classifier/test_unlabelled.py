@@ -69,19 +69,19 @@ class TestWhatIsLearnt:
 
 
 class TestForms:
-    def test_documents_of_word_ids_give_the_same(self, fitted):
+    def test_unlabelled_documents_of_word_ids_give_the_same_model(self, fitted):
         documents = fitted.tokenizer_.transform([*LABELLED, *UNLABELLED, *UNSEEN])
         given = small().fit(documents[:60], Y, X_unlabelled=documents[60:600])
         np.testing.assert_array_equal(
             given.predict_proba(documents[600:]), fitted.predict_proba(UNSEEN)
         )
 
-    def test_a_tokenizer_with_a_vocabulary_keeps_it(self):
+    def test_a_given_vocabulary_is_kept(self):
         tokenizer = HierarchicalTokenizer(vocabulary=["the", "food", "good"])
         classifier = small(tokenizer=tokenizer).fit(LABELLED, Y, X_unlabelled=iter(UNLABELLED))
         assert classifier.tokenizer_.vocabulary_ == {"the": 2, "food": 3, "good": 4}
 
-    def test_a_pipeline_routes_them_to_both_of_its_steps(self, fitted):
+    def test_a_pipeline_routes_unlabelled_texts_to_both_steps(self, fitted):
         with sklearn.config_context(enable_metadata_routing=True):
             pipeline = Pipeline(
                 [
@@ -116,12 +116,12 @@ class TestErrors:
             classifier.fit(LABELLED, Y, X_unlabelled=texts)
         assert not hasattr(classifier, "net_")
 
-    def test_texts_beside_word_ids_are_refused_with_the_repair(self):
+    def test_unlabelled_texts_with_labelled_word_ids_are_refused(self):
         documents = HierarchicalTokenizer().fit_transform(LABELLED)
         with pytest.raises(TypeError, match=r"X_unlabelled is a list.*transform_input"):
             small().fit(documents, Y, X_unlabelled=UNLABELLED)
 
-    def test_a_later_portion_has_none(self):
+    def test_a_later_portion_refuses_unlabelled_texts(self):
         classifier = small().partial_fit(LABELLED, Y, classes=["neg", "pos"])
         with pytest.raises(ValueError, match="X_unlabelled is for the first call"):
             classifier.partial_fit(LABELLED, Y, X_unlabelled=UNLABELLED)

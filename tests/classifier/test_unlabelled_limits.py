@@ -23,12 +23,12 @@ def fitted():
 
 
 @pytest.mark.parametrize("form", [iter, Once, lambda texts: np.array(texts, dtype=object)])
-def test_any_form_is_as_good_as_a_list(fitted, monkeypatch, form):
+def test_unlabelled_texts_in_any_container_give_the_same_model(fitted, monkeypatch, form):
     monkeypatch.setattr("sk_han._validation.documents._PORTION_SIZE", 100)
     same(small().fit(LABELLED, Y, X_unlabelled=form(UNLABELLED)), fitted)
 
 
-def test_other_text_makes_other_scales(monkeypatch):
+def test_a_warm_start_with_uninformative_text_lowers_the_latent_scale(monkeypatch):
     # Documents with labels alone show no directions.
     monkeypatch.setattr("sk_han._parts.latent._MIN_DOCUMENTS", 20)
     classifier = small(warm_start=True).fit(LABELLED, Y, X_unlabelled=UNLABELLED)
@@ -59,14 +59,14 @@ class TestPretraining:
         monkeypatch.setattr("sk_han._fitting.linear._ENOUGH_TO_PRETRAIN", 100)
         monkeypatch.setattr("sk_han._fitting.network.PRETRAINING_STEPS", 20)
 
-    def test_a_network_starts_from_what_halves_of_documents_taught(self, fitted):
+    def test_pretraining_on_halves_of_documents_changes_the_network(self, fitted):
         with_halves, again = (small().fit(LABELLED, Y, X_unlabelled=UNLABELLED) for _ in range(2))
         same(with_halves, again)
         assert not np.array_equal(with_halves.predict_proba(UNSEEN), fitted.predict_proba(UNSEEN))
         assert with_halves.n_iter_ == fitted.n_iter_
 
     @pytest.mark.thorough
-    def test_texts_without_two_halves_do_not_count(self):
+    def test_texts_without_two_halves_do_not_shorten_training(self):
         texts = [*UNLABELLED[:90], *500 * ["word"], *500 * [""]]
         classifier = small(max_epochs="auto").fit(LABELLED, Y, X_unlabelled=texts)
         whole = small(max_epochs="auto").fit(LABELLED, Y)

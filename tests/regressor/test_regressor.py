@@ -88,7 +88,7 @@ class TestPredictions:
         regressor = small(max_epochs=1).fit(RATED, y, sample_weight=weights)
         assert regressor.knots_[-1] < 1000
 
-    def test_it_is_a_regressor_in_pipelines_searches_and_transformed_targets(self):
+    def test_the_regressor_works_in_pipelines_searches_and_transformed_targets(self):
         pipeline = make_pipeline(HierarchicalTokenizer(), small(max_epochs=1))
         search = GridSearchCV(pipeline, {"hanregressor__n_bins": [3, 5]}, cv=2).fit(RATED, PRICES)
         assert is_regressor(search)
@@ -128,7 +128,7 @@ class TestNumbersGiven:
             ([1.0, None, *range(16)], r"None, which is not a number"),
         ],
     )
-    def test_other_things_are_refused_by_name(self, y, message):
+    def test_invalid_targets_are_refused_by_name(self, y, message):
         with pytest.raises(ValueError, match=message):
             small().fit(TEXTS, y)
 
@@ -177,7 +177,7 @@ class TestIntervals:
         assert regressor.n_calibration_ == 90
         assert coverage <= inside.mean() <= coverage + 2 / 90
 
-    def test_intervals_grow_with_their_coverage(self, fitted):
+    def test_intervals_widen_with_coverage(self, fitted):
         narrow, wide = (fitted.predict_interval(RATED, c) for c in (0.5, 0.9))
         assert (wide[:, 0] <= narrow[:, 0]).all()
         assert (narrow[:, 1] <= wide[:, 1]).all()
@@ -190,16 +190,16 @@ class TestIntervals:
             ("most", "between 0 and 1"),
         ],
     )
-    def test_other_coverages_are_refused(self, fitted, coverage, message):
+    def test_invalid_coverages_are_refused(self, fitted, coverage, message):
         with pytest.raises(ValueError, match=message):
             fitted.predict_interval(RATED[:1], coverage)
 
-    def test_without_held_out_documents_there_are_none(self):
+    def test_without_held_out_documents_there_are_no_intervals(self):
         regressor = small(validation_fraction=None, max_epochs=1).fit(RATED, PRICES)
         with pytest.raises(ValueError, match=r"need 19 documents.*held out 0"):
             regressor.predict_interval(RATED[:1])
 
-    def test_classes_have_none(self):
+    def test_a_classifier_has_no_intervals(self):
         with pytest.raises(ValueError, match=r"Intervals are of numbers.*one class"):
             fitted_classifier().model_.intervals(TEXTS, 0.9)
 
@@ -223,7 +223,7 @@ class TestExplanations:
         )
         assert explanation.column_contributions[0] != 0
 
-    def test_columns_keep_their_signs_at_extreme_numbers(self):
+    def test_column_contributions_keep_their_signs_at_extreme_numbers(self):
         districts = np.where(RNG.rand(len(ROOMS)) < 0.5, "station", "castle")
         rents = 100.0 * ROOMS + 80 * (districts == "castle")
         table = pd.DataFrame({"text": "A flat.", "rooms": ROOMS, "district": districts})
@@ -238,14 +238,14 @@ class TestExplanations:
         assert best.text == "A superb room."
         assert best.score > 5
 
-    def test_the_page_and_the_terminal_say_the_unit(self, fitted):
+    def test_the_page_and_the_terminal_show_the_unit(self, fitted):
         explanations = fitted.explain(RATED[:2], y_true=PRICES[:2])
         for shown in (explanations.to_text(), explanations.to_html()):
             assert "in the unit of the predicted number" in shown
             assert "log-odds" not in shown
         assert f"true: {PRICES[0]:.4g}" in explanations.to_text()
 
-    def test_mistakes_are_sorted_by_their_size(self, fitted):
+    def test_mistakes_are_sorted_by_absolute_error(self, fitted):
         mistakes = fitted.explain(RATED[:9], y_true=PRICES[:9]).mistakes()
         errors = [abs(e.predicted - y) for e, y in zip(mistakes, mistakes.y_true, strict=True)]
         assert len(errors) == 9
@@ -254,7 +254,7 @@ class TestExplanations:
     @pytest.mark.parametrize(
         "option", [{"target": 1.0}, {"against": 1.0}, {"targets": "predicted"}]
     )
-    def test_classes_are_refused(self, fitted, option):
+    def test_options_for_classes_are_refused(self, fitted, option):
         with pytest.raises(ValueError, match="this model predicts a number"):
             fitted.explain(RATED[:1], **option)
 
