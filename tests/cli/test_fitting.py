@@ -67,7 +67,7 @@ def test_labels_of_json_keep_their_type(fit, table, tmp_path):
 class TestTablesOfSeveralFormats:
     """JSON lines have numbers, and CSV has text; a separator is between columns alone."""
 
-    def test_labels_of_validation_are_found_as_tables_write_them(self, fit, tmp_path, table):
+    def test_validation_labels_written_as_floats_match_integer_classes(self, fit, tmp_path, table):
         numbers = (LABELS == "pos").astype(int).tolist()
         data = tmp_path / "data.jsonl"
         pairs = zip(TEXTS, numbers, strict=True)
@@ -85,7 +85,9 @@ class TestTablesOfSeveralFormats:
         assert code == 1
         assert f"{validation}, line 3: 'label': 'none' is no class of the model" in told
 
-    def test_json_lines_of_standard_input_have_tables_beside_them(self, fit, table, standard_input):
+    def test_json_lines_from_stdin_can_be_combined_with_csv_tables(
+        self, fit, table, standard_input
+    ):
         standard_input("\n".join(json.dumps({"text": row[1], "label": row[2]}) for row in ROWS))
         other = table(delimiter=";", name="other.csv")
         options = ("--jsonl", "--sep", ";", "--unlabelled", other, "--validation", other)
@@ -104,7 +106,7 @@ def test_a_log_has_a_line_for_each_epoch(fit):
     assert "\r" not in told
 
 
-def test_a_terminal_has_lines_that_are_rewritten(fit, monkeypatch):
+def test_progress_lines_are_rewritten_on_a_terminal(fit, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     _, told, model = fit()
     assert "\r" in told
@@ -123,7 +125,7 @@ def test_a_terminal_has_lines_that_are_rewritten(fit, monkeypatch):
         ('net_params={"clip_norm": 2.0}', "net_params", {"clip_norm": 2.0}),
     ],
 )
-def test_values_are_literals_or_strings(fit, setting, name, expected):
+def test_values_of_set_are_literals_or_strings(fit, setting, name, expected):
     _, _, model = fit("--set", setting)
     assert model.get_params()[name] == expected
 
@@ -144,7 +146,7 @@ def test_a_wrong_option_is_reported_in_the_last_line(fit, options, expected):
     assert ("--quiet" in options) == (told == "")
 
 
-def test_a_column_of_numbers_is_doubted_as_texts(fit, table):
+def test_a_text_column_of_numbers_raises_a_warning(fit, table):
     numbers = table([(0, "51", "pos"), (1, "52", "neg")])
     with pytest.raises(UserWarning, match=r"such as '51': is --text the right column\?"):
         fit(data=numbers)
@@ -166,7 +168,7 @@ def rows_of(path):
 
 
 class TestHoldOut:
-    def test_what_is_held_out_is_written_and_not_learnt_from(self, run, fit, table, tmp_path):
+    def test_held_out_documents_are_written_and_not_trained_on(self, run, fit, table, tmp_path):
         held = tmp_path / "m.test.csv"
         code, told, model = fit("--hold-out", "0.25")
         assert code == 0
@@ -188,7 +190,7 @@ class TestHoldOut:
         assert code == 0
         assert f"fitted to the {len(rest)} training documents given." in printed
 
-    def test_it_has_encoding_and_separator_of_the_table(self, run, tmp_path):
+    def test_the_held_out_table_keeps_encoding_and_separator(self, run, tmp_path):
         data, held, model = (tmp_path / name for name in ("data.csv", "m.test.csv", "m.han"))
         lines = ["text;label", *(f"Ärger für {i} €.;{'ja' if i % 2 else 'nö'}" for i in range(40))]
         data.write_text("\n".join(lines), encoding="cp1252")
@@ -257,7 +259,7 @@ class TestCrossValidate:
         ]
         return table(rows, header=header)
 
-    def test_each_fold_is_measured_by_a_model_of_the_others(self, run, data, monkeypatch):
+    def test_each_fold_is_scored_by_a_model_of_the_others(self, run, data, monkeypatch):
         learnt = spied_fits(monkeypatch)
         code, output, told = run("cross-validate", data, "--folds", 3, *SMALL)
         assert code == 0, told
@@ -324,7 +326,7 @@ class TestCrossValidate:
             (["a", "b", "a;b"], ["f1", "--separator", ";"], "give f1_macro."),
         ],
     )
-    def test_metrics_of_other_labels_are_refused(
+    def test_metrics_that_do_not_suit_the_labels_are_refused(
         self, run, table, monkeypatch, labels, options, refused
     ):
         learnt = spied_fits(monkeypatch)

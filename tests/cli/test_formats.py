@@ -43,7 +43,7 @@ def remembering(run, german, tmp_path):
 
 
 class TestExcel:
-    def test_cells_are_kept_as_they_are(self, run, model, tmp_path):
+    def test_kept_cells_are_written_unchanged(self, run, model, tmp_path):
         frame = pd.DataFrame({"code": CODES[:3], "n": [1, 2.5, 3], "text": TEXTS[:3]})
         data, path = tmp_path / "data.xlsx", tmp_path / "out.xlsx"
         with pd.ExcelWriter(data) as book:
@@ -146,7 +146,9 @@ class TestRemembered:
         assert "--sep ';'" in told
         assert "columns seem to be separated by ','" in told
 
-    def test_it_is_in_the_file_and_not_in_the_estimator(self, remembering, tmp_path, model):
+    def test_the_file_and_not_the_estimator_stores_the_table_format(
+        self, remembering, tmp_path, model
+    ):
         table = {"text": ["meldung"], "label": "urteil", "sep": ";", "encoding": "cp1252"}
         table |= {"separator": None, "decimal": None}
         assert Scorer.load(remembering).table == table
@@ -157,7 +159,7 @@ class TestRemembered:
         assert Scorer.load(tmp_path / "again.han").table is None
         assert Scorer.load(model).table is None
 
-    def test_another_description_is_refused(self, remembering, tmp_path):
+    def test_an_invalid_table_format_in_a_file_is_refused(self, remembering, tmp_path):
         description, arrays = golden_parts(remembering.read_bytes())
         for name, value in [("text", "meldung"), ("label", 3), ("more", "x")]:
             table = dict(description["table"]["dict"]) | {name: value}
@@ -192,7 +194,7 @@ BLANK = [(90, "A strange word here.", ""), (91, "A strange word there.", " ")]
 
 @pytest.mark.filterwarnings("always")
 class TestWithoutLabel:
-    def test_fit_and_audit_leave_them_out_with_a_warning(self, run, table, tmp_path):
+    def test_fit_and_audit_leave_out_unlabelled_rows_with_a_warning(self, run, table, tmp_path):
         path = tmp_path / "m.han"
         data = table(ROWS[:4] + BLANK + ROWS[4:])
         code, _, told = run("fit", data, "-o", path, *SMALL, "--hold-out", "0.3")
@@ -208,7 +210,7 @@ class TestWithoutLabel:
         assert "Left 2 of 20" in run("audit", data, *SMALL)[2]
         assert "no row has a 'label'" in run("fit", table(BLANK), "-o", path)[2]
 
-    def test_unlabelled_with_the_same_table_reads_their_texts(self, run, table, tmp_path):
+    def test_the_unlabelled_option_reads_texts_of_unlabelled_rows(self, run, table, tmp_path):
         data, path = table([*ROWS, *BLANK]), tmp_path / "m.han"
         assert run("fit", data, "-o", path, *SMALL, "--unlabelled", data)[0] == 0
         expected = tiny(pooling="attention", max_epochs=2)
@@ -253,7 +255,7 @@ class Pipe(io.RawIOBase):
         return len(row)
 
 
-def test_rows_of_a_pipe_are_answered_before_it_ends(run, model, monkeypatch):
+def test_rows_of_a_pipe_are_predicted_before_the_pipe_ends(run, model, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Pipe())))
     code, output, _ = run("predict", model, "-")
     assert (code, output.splitlines()) == (130, ["prediction", *["pos"] * 512])
@@ -268,7 +270,7 @@ class TestWhatTheTableOfTheFitWas:
         assert code == 0, told
         assert "Left 2 of 20 documents of" in told
 
-    def test_a_model_of_one_encoding_refuses_utf_8(self, run, remembering, german, tmp_path):
+    def test_a_model_fitted_to_cp1252_refuses_utf_8(self, run, remembering, german, tmp_path):
         new = tmp_path / "neu.csv"
         new.write_text(german.read_text("cp1252"), "utf-8")
         code, output, told = run("predict", remembering, new)
@@ -276,7 +278,7 @@ class TestWhatTheTableOfTheFitWas:
         assert "neu.csv is UTF-8, and not cp1252" in told
         assert run("predict", remembering, new, "--encoding", "utf-8")[0] == 0
 
-    def test_its_quotation_marks_and_sheet_are_options(self, run, tmp_path):
+    def test_quoting_and_sheet_of_a_table_are_options(self, run, tmp_path):
         path, data, book = (tmp_path / name for name in ("m.han", "a.tsv", "a.xlsx"))
         lines = [f'"{text[:5]}" {text}\t{label}' for _, text, label in ROWS]
         data.write_text("\n".join(["text\tlabel", *lines]))
@@ -288,12 +290,12 @@ class TestWhatTheTableOfTheFitWas:
         assert run("predict", path, book)[0] == 1
         assert run("predict", path, book, "--sheet", "data")[0] == 0
 
-    def test_warnings_of_a_fit_name_its_lines(self, run, table, tmp_path):
+    def test_warnings_of_a_fit_name_the_line_of_the_table(self, run, table, tmp_path):
         rows = [*ROWS[:5], *BLANK[:1], (98, " ", "pos"), *ROWS[5:]]
         _, _, told = run("fit", table(rows), "-o", tmp_path / "m.han", *SMALL)
         assert "1 of 19 documents has no words, in line 8: " in told
 
-    def test_columns_are_kept_in_one_option(self, run, model, table):
+    def test_keep_takes_several_columns_at_once(self, run, model, table):
         _, output, _ = run("predict", model, table(), "--keep", "id", "label", "--keep", "text")
         assert output.startswith("id,label,text,prediction\n0,")
 

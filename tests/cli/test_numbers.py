@@ -88,7 +88,7 @@ class TestFit:
         found, _, told = run("fit", data, *options)
         assert (found, message in told) == (code, True), told
 
-    def test_the_mark_of_decimals_is_an_option(self, run, table, tmp_path):
+    def test_the_decimal_mark_is_an_option(self, run, table, tmp_path):
         rows = [(text, f"{number / 500:.3f}") for text, number in RENTS if number > 500]
         data, path = table(rows, header=("text", "rent")), tmp_path / "m.han"
         for mark, largest in ((".", 3), (",", 3_000)):
@@ -98,7 +98,7 @@ class TestFit:
 
 
 class TestPredict:
-    def test_a_row_has_the_number_and_its_interval(self, run, fitted):
+    def test_predict_writes_the_number_and_its_interval(self, run, fitted):
         code, output, told = run("predict", *fitted, "--coverage", "0.8")
         assert code == 0
         assert "--text 'anzeige' --sep ';' --decimal ','" in told
@@ -110,7 +110,7 @@ class TestPredict:
         np.testing.assert_allclose(by_default, scorer.predict_frame(texts, coverage=0.9), rtol=1e-5)
 
     @pytest.mark.filterwarnings("always")
-    def test_a_blank_text_gets_none(self, run, fitted, tmp_path):
+    def test_a_blank_text_gets_no_number(self, run, fitted, tmp_path):
         data = tmp_path / "new.csv"
         data.write_text("id;anzeige\n1;Good.\n2;\n")
         code, output, told = run("predict", fitted[0], data, "--keep", "id", "-q")
@@ -130,12 +130,12 @@ class TestPredict:
     @pytest.mark.parametrize(
         "options", ["--proba", "--threshold 0.5", "--priors a=.5", "--separator ;"]
     )
-    def test_options_of_classes_are_refused_by_name(self, run, fitted, options):
+    def test_options_for_classes_are_refused_by_name(self, run, fitted, options):
         code, output, told = run("predict", *fitted, *options.split())
         assert (code, output) == (2, "")
         assert f"{options.split()[0]} is for classes, and the model predicts a number." in told
 
-    def test_a_model_of_classes_has_no_coverage(self, run, model, table):
+    def test_a_classifier_refuses_the_coverage_option(self, run, model, table):
         code, _, told = run("predict", model, table(), "--coverage", "0.8")
         assert code == 1
         assert "Intervals are of numbers, and this model has learnt" in told
@@ -151,7 +151,7 @@ def test_explanations_have_true_and_predicted_number(run, fitted):
 
 
 class TestEvaluate:
-    def test_it_prints_the_report_of_python_or_figures_as_json(self, run, fitted):
+    def test_evaluate_prints_the_report_or_the_scores_as_json(self, run, fitted):
         scorer, (texts, numbers) = Scorer.load(fitted[0]), zip(*RENTS, strict=True)
         expected = sk_han.report(scorer, list(texts), numbers)
         code, output, _ = run("evaluate", *fitted)

@@ -50,7 +50,7 @@ class TestUsage:
         assert (code, output) == (2, "")
         assert told.startswith("usage: sk-han")
 
-    def test_a_value_apart_from_its_parameter_leads_to_the_help(self, run):
+    def test_a_value_separated_from_its_parameter_points_to_the_help(self, run):
         _, _, told = run("fit", "data.csv", "-o", "m.han", "--set", "max_epochs", "5")
         assert told.endswith("unrecognized arguments: 5; see sk-han fit --help\n")
 
@@ -98,7 +98,7 @@ class TestErrors:
             "fit {data} -o {new} --set max_epochs=1 --hold-out 0.3",
         ],
     )
-    def test_a_file_that_exists_is_replaced_by_force_alone(
+    def test_an_existing_file_is_replaced_only_with_force(
         self, run, model, table, tmp_path, arguments
     ):
         old = tmp_path / ("page.html" if "{page}" in arguments else "m.test.csv")
@@ -249,14 +249,14 @@ class TestEscapeCharacters:
             ["fit", "data.csv", "-o", "m.han", "--set", "{odd}"],
         ],
     )
-    def test_of_arguments_are_shown_and_not_sent(self, run, arguments):
+    def test_escape_characters_of_arguments_are_printed_as_visible_text(self, run, arguments):
         code, output, told = run(*(each.format(odd=self.ODD) for each in arguments))
         assert code in (1, 2)
         assert output == ""
         assert "odd\u241b[31m" in told or "odd\\x1b[31m" in told  # as `repr` shows it
         assert not set(told) & {"\x1b", "\x9b"}
 
-    def test_of_a_column_and_of_a_label_are_shown_too(self, run, table, model):
+    def test_escape_characters_of_columns_and_labels_are_not_printed(self, run, table, model):
         data = table([(1, "Good.", self.ODD)], header=("id", "te\x1bxt", "label"))
         for arguments in (["--text", "text"], ["--text", "te\x1bxt", "--label", "label"]):
             code, _, told = run("evaluate", model, data, *arguments)
@@ -265,7 +265,7 @@ class TestEscapeCharacters:
             assert "\x1b" not in told
 
 
-def test_errors_are_not_written_among_rows(run, table, monkeypatch):
+def test_errors_are_not_written_to_standard_output(run, table, monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
     code, output, _ = run("predict", "no.han", table())
     assert (code, output) == (1, "")

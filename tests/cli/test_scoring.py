@@ -36,7 +36,7 @@ class TestPredict:
         np.testing.assert_allclose(found, Scorer.load(model).predict_proba(TEXTS), rtol=1e-5)
 
     @pytest.mark.filterwarnings("always")
-    def test_a_threshold_marks_what_is_accepted_but_no_blank_text(self, run, model, table):
+    def test_a_threshold_marks_accepted_documents_but_no_blank_text(self, run, model, table):
         path = table([*enumerate(TEXTS), (18, " ")], header=("id", "text"))
         confidence = Scorer.load(model).predict_proba(TEXTS).max(axis=1)
         least = np.median(confidence)
@@ -71,7 +71,7 @@ class TestPredict:
         _, output, _ = run("predict", model, "-", "--jsonl", "--keep", "id", "--keep", "tags")
         assert rows_of(output)[1][:2] == ["7", '["ä"]']
 
-    def test_more_documents_than_a_batch_keep_their_order(self, run, model, table):
+    def test_documents_of_several_batches_keep_their_order(self, run, model, table):
         rows = [(i, TEXTS[i % 6], "pos") for i in range(600)]
         _, output, _ = run("predict", model, table(rows), "--keep", "id")
         found = rows_of(output)[1:]
@@ -79,7 +79,7 @@ class TestPredict:
         assert [row[1] for row in found[:6]] == [row[1] for row in found[594:]]
 
     @pytest.mark.parametrize(("given", "delimiter"), [("tab", "\t"), ("\\t", "\t"), (";", ";")])
-    def test_columns_may_be_several_and_separated_otherwise(
+    def test_several_text_columns_and_other_separators_are_read(
         self, run, model, table, given, delimiter
     ):
         path = table([("Good.", "Bad.")], "data.txt", ("title", "body"), delimiter)
@@ -166,7 +166,7 @@ class TestExplain:
         assert f"[{n - 1}] " in output
         assert " ".join(output.split()).count("The number before a sentence") == 1
 
-    def test_against_is_that_of_explain(self, run, model, table):
+    def test_the_against_option_works_as_in_explain(self, run, model, table):
         _, output, _ = run("explain", model, table(), "--rows", 1, "--against", "pos")
         assert output == Scorer.load(model).explain(TEXTS[:1], against="pos").to_text() + "\n"
         code, _, told = run("explain", model, table(), "--against", "neutral")
@@ -174,7 +174,7 @@ class TestExplain:
         assert "--against: 'neutral' is no class of the model; it has 'neg', 'pos'. Give" in told
 
     @pytest.mark.filterwarnings("ignore:method='attention' shows the network alone")
-    def test_target_and_method_are_those_of_explain(self, run, model, table):
+    def test_target_and_method_options_work_as_in_explain(self, run, model, table):
         _, output, _ = run(
             *("explain", model, table(), "--rows", 1, "--target", "neg", "--method", "attention")
         )
@@ -183,7 +183,7 @@ class TestExplain:
 
 
 class TestEvaluate:
-    def test_it_prints_the_report_of_python_or_figures_as_json(self, run, model, table):
+    def test_evaluate_prints_the_report_or_the_scores_as_json(self, run, model, table):
         scorer = Scorer.load(model)
         expected = replace(sk_han.report(scorer, TEXTS, LABELS), estimator="tiny.han")
         code, output, told = run("evaluate", model, table())
@@ -279,7 +279,7 @@ def test_a_report_equals_that_of_python(run, model, table, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["explain", "audit", "evaluate"])
-def test_a_column_that_is_kept_names_documents(run, model, table, tmp_path, command):
+def test_a_kept_column_identifies_the_documents(run, model, table, tmp_path, command):
     rows = [
         (f"review-{i}", *row) for i, row in enumerate(zip(TEXTS, np.roll(LABELS, 1), strict=True))
     ]
@@ -341,7 +341,7 @@ class TestAnotherMix:
 
 
 class TestDrift:
-    def test_it_prints_the_report_of_drift(self, run, model, table):
+    def test_the_drift_command_prints_the_report_of_python(self, run, model, table):
         texts = 40 * ["Das Wetter ist nicht gut."]
         path = table([(i, text, "pos") for i, text in enumerate(texts)])
         expected = sk_han.drift(Scorer.load(model), texts)

@@ -140,7 +140,7 @@ class TestFits:
 
 
 class TestAudits:
-    def test_a_page_that_fails_leaves_the_earlier_decisions(
+    def test_an_interrupted_audit_leaves_the_earlier_files_unchanged(
         self, run, table, tmp_path, lying, writes
     ):
         page, decisions = tmp_path / "page.html", tmp_path / "decisions.csv"

@@ -54,7 +54,7 @@ def test_a_model_of_several_labels_equals_that_of_python(run, topics, tmp_path):
     np.testing.assert_array_equal(model.predict_proba(TEXTS), expected.predict_proba(TEXTS))
 
 
-def test_validation_documents_have_the_labels_of_the_others(run, topics, tmp_path):
+def test_validation_documents_may_only_have_labels_of_training_documents(run, topics, tmp_path):
     validation = topics(["sun;good", "", "bad"], "validation.csv")
     arguments = ["fit", topics(), "-o", tmp_path / "m.han", *SMALL, *TOPICS, "--validation"]
     assert run(*arguments, validation)[0] == 0
@@ -77,7 +77,7 @@ def test_predictions_are_joined_and_probabilities_stand_by_label(run, topics, st
     np.testing.assert_allclose(found, scorer.predict_proba(TEXTS), rtol=1e-5)
 
 
-def test_figures_are_those_of_the_decisions(run, topics, stored):
+def test_scores_are_computed_from_the_predicted_labels(run, topics, stored):
     code, output, _ = run("evaluate", stored, topics(), *TOPICS, "--json")
     assert code == 0
     found, decided = json.loads(output), Scorer.load(stored).predict(TEXTS)
@@ -138,7 +138,7 @@ def test_unknown_labels_count_as_missed_and_are_named(run, topics, stored, tmp_p
         ({"good": 1}, "labels are a string, or a list of strings"),
     ],
 )
-def test_wrong_cells_are_reported_with_their_line(run, stored, tmp_path, cell, why):
+def test_invalid_cells_are_reported_with_their_line(run, stored, tmp_path, cell, why):
     path = tmp_path / "topics.jsonl"
     path.write_text(json.dumps({"text": "Good.", "topics": cell}))
     code, _, told = run("evaluate", stored, path, *TOPICS)

@@ -28,7 +28,7 @@ WRITTEN = [  # classes, a label as tables have it, the class that is meant
 
 
 @pytest.mark.parametrize(("classes", "written", "meant"), WRITTEN)
-def test_a_label_is_found_as_tables_write_it(classes, written, meant):
+def test_labels_match_classes_as_tables_write_them(classes, written, meant):
     number = ClassNames(classes).number(written)
     assert (None if number is None else classes[number]) == meant
 
@@ -40,7 +40,7 @@ def of_truth(tmp_path_factory):
     return path
 
 
-def test_booleans_written_by_pandas_match_those_of_the_model(run, table, of_truth):
+def test_booleans_written_by_pandas_match_boolean_classes(run, table, of_truth):
     path = table([(0, "Good.", "True"), (1, "Bad.", "TRUE"), (2, "Bad.", "False")])
     _, output, _ = run("evaluate", of_truth, path, "--json")
     assert np.sum(json.loads(output)["confusion"], axis=1).tolist() == [1, 2]

@@ -93,7 +93,7 @@ READ = [  # the name of a file, what it holds, options of load_csv, texts (and l
 
 
 @pytest.mark.parametrize(("name", "content", "options", "texts"), READ)
-def test_a_table_gives_its_texts(write, name, content, options, texts):
+def test_load_csv_returns_the_texts_of_a_table(write, name, content, options, texts):
     path = write(name, content)
     found, labels = load_csv(str(path), **options)
     assert found == texts
@@ -130,7 +130,7 @@ def test_labels_that_are_whole_numbers_are_integers(write, written, expected):
 
 
 @pytest.mark.parametrize(("given", "likely"), [("ascii", "utf-8"), ("utf-8", "cp1252")])
-def test_an_encoding_that_is_likelier_is_named(write, given, likely):
+def test_a_likelier_encoding_is_suggested(write, given, likely):
     path = write("notes.csv", "text\nÇa va\n", "utf-8" if given == "ascii" else "cp1252")
     with pytest.raises(ValueError, match=f"perhaps {likely}"):
         load_csv(path, label=None, encoding=given)
@@ -184,7 +184,7 @@ OF_OTHER_KINDS = [
 
 @pytest.mark.parametrize("name", ["notes", "notes.csv.gz"])
 @pytest.mark.parametrize(("content", "said"), OF_OTHER_KINDS)
-def test_files_of_other_kinds_are_known_by_their_first_bytes(write, name, content, said):
+def test_files_of_other_formats_are_recognized_by_their_first_bytes(write, name, content, said):
     with pytest.raises(ValueError, match=rf"{name} is {said}"):
         load_csv(write(name, content))
 
@@ -254,7 +254,7 @@ REFUSED = [  # the name of a file, what it holds, what the message says
 
 
 @pytest.mark.parametrize(("name", "content", "message"), REFUSED, ids=[row[2] for row in REFUSED])
-def test_what_cannot_be_read_is_named(write, name, content, message):
+def test_unreadable_content_is_reported_in_a_short_message(write, name, content, message):
     with pytest.raises(ValueError, match=message) as refused:
         load_csv(write(name, content))
     assert len(str(refused.value)) < 500
@@ -273,7 +273,7 @@ def test_what_cannot_be_read_is_named(write, name, content, message):
         ({"number": "label", "decimal": ";"}, ValueError, r"decimal must be one of \['.', ','\]"),
     ],
 )
-def test_wrong_options_are_named(write, options, error, message):
+def test_errors_name_the_wrong_option(write, options, error, message):
     with pytest.raises(error, match=message):
         load_csv(write("a.csv", GOOD_BAD), **options)
 
@@ -340,7 +340,7 @@ class TestNumbers:
             (["1,250", "9"], ".", [1250, 9]),
         ],
     )
-    def test_they_are_read_as_tables_write_them(self, write, cells, decimal, expected):
+    def test_numbers_are_read_as_tables_write_them(self, write, cells, decimal, expected):
         path = write("a.tsv", "text\tprice\n" + "".join(f"Flat.\t{cell}\n" for cell in cells))
         texts, y = load_csv(path, number="price", decimal=decimal)
         assert (len(texts), y.dtype, y.tolist()) == (2, float, expected)
@@ -357,7 +357,7 @@ class TestNumbers:
                 texts, y = load_csv(path, number="price")
             assert (texts, y.tolist()) == (["a", "c"], [3, 0.5])
 
-    def test_rows_without_one_are_left_out_with_a_warning(self, write):
+    def test_rows_without_a_number_are_left_out_with_a_warning(self, write):
         path = write("a.csv", "text,price\na,1\nb, \nc,n/a\nd,#N/A\ne,2\n")
         with pytest.warns(UserWarning, match=r"Left 3 of 5 .* without a number: lines 3, 4, 5\."):
             texts, y = load_csv(path, number="price")
@@ -409,14 +409,14 @@ class TestSheets:
         with pytest.raises(ValueError, match=rf"row 4: '{column}' is a formula without .* save it"):
             load_csv(book([*self.ROWS[:2], row]))
 
-    def test_errors_are_no_texts(self, book):
+    def test_error_cells_are_not_read_as_texts(self, book):
         def fail(_, sheet):
             sheet["A2"].value, sheet["A2"].data_type = "#REF!", "e"
 
         with pytest.raises(ValueError, match=r"row 2: 'text' is None, and not a text"):
             load_csv(book(self.ROWS, fail))
 
-    def test_another_sheet_is_named_and_read(self, book):
+    def test_another_sheet_is_suggested_and_can_be_read(self, book):
         path = book(self.ROWS, lambda book, _: book.create_sheet("About", 0).append(["About"]))
         with pytest.raises(ValueError, match=r"sheet 'About' \(--sheet.*: 'Sheet'\), has no"):
             load_csv(path)
