@@ -43,7 +43,7 @@ def test_sizes_are_counted_at_every_level(documents: DocumentArray) -> None:
     assert documents.words_per_document.tolist() == [3, 0, 11, 7, 1]
 
 
-def test_arrays_of_the_right_dtype_are_taken_without_a_copy(documents: DocumentArray) -> None:
+def test_arrays_of_the_right_dtype_are_not_copied(documents: DocumentArray) -> None:
     again = DocumentArray(documents.word_ids, documents.sentence_starts, documents.document_starts)
     for name in ARRAYS:
         assert np.shares_memory(getattr(again, name), getattr(documents, name))
@@ -56,12 +56,12 @@ def test_arrays_of_the_right_dtype_are_taken_without_a_copy(documents: DocumentA
 
 
 @given(nested_documents, st.slices(7))
-def test_slices_choose_as_in_a_list(nested: Nested, rows: slice) -> None:
+def test_slices_select_documents_as_in_a_list(nested: Nested, rows: slice) -> None:
     assert DocumentArray.from_nested(nested)[rows].to_nested() == nested[rows]
 
 
 @given(documents_and_rows())
-def test_integers_choose_as_in_a_list(case: tuple[Nested, list[int]]) -> None:
+def test_integers_select_documents_as_in_a_list(case: tuple[Nested, list[int]]) -> None:
     nested, rows = case
     X, expected = DocumentArray.from_nested(nested), [nested[i] for i in rows]
     assert X[rows].to_nested() == expected
@@ -82,7 +82,7 @@ def test_numbers_and_iteration_give_the_sentences_of_a_document(
     assert [[s.tolist() for s in document] for document in documents] == nested_ids
 
 
-def test_chosen_rows_do_not_share_memory(documents: DocumentArray) -> None:
+def test_selected_rows_do_not_share_memory(documents: DocumentArray) -> None:
     taken = documents[:]
     taken.word_ids[:] = 1
     assert documents.word_ids[0] == 2
@@ -109,7 +109,7 @@ ONE_AXIS, ROWS = r"one axis, its documents; got the index \(", "a slice, integer
     ],
     ids=repr,
 )
-def test_other_rows_are_refused(documents: DocumentArray, rows: Any, message: str) -> None:
+def test_invalid_rows_are_refused(documents: DocumentArray, rows: Any, message: str) -> None:
     with pytest.raises(IndexError, match=message):
         documents[rows]
 
@@ -170,7 +170,9 @@ def test_inconsistent_arrays_are_refused(
         ([[2, -1]], ValueError, "Word 1 has the id -1"),
     ],
 )
-def test_other_cubes_are_refused(padded: Any, error: type[Exception], message: str) -> None:
+def test_invalid_padded_arrays_are_refused(
+    padded: Any, error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
         DocumentArray.from_padded(padded)
 
@@ -183,7 +185,7 @@ def test_other_cubes_are_refused(padded: Any, error: type[Exception], message: s
         ([[[2]], [3, 4]], r"such as \[\[2, 3\], \[4\]\]; got an integer in document 1\."),
     ],
 )
-def test_other_nested_lists_are_refused(nested: Any, message: str) -> None:
+def test_invalid_nested_lists_are_refused(nested: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         DocumentArray.from_nested(nested)
 
@@ -214,7 +216,7 @@ def test_copies_and_read_only_memory_maps_equal_the_original(
     assert again.to_nested() == nested_ids
 
 
-def test_numbers_behind_a_mask_are_not_read() -> None:
+def test_masked_numbers_are_refused() -> None:
     """Masks are no padding: `filled(0)` makes one of them."""
     masked = np.ma.masked_array([[2, 3], [4, 5]], mask=[[0, 0], [0, 1]])
     with pytest.raises(ValueError, match="padded has masked values, the first at position 1, 1"):

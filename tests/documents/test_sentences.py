@@ -32,7 +32,7 @@ def same(found: SentenceArray, expected: SentenceArray) -> bool:
     )
 
 
-def test_chosen_rows_keep_words_and_vectors_together() -> None:
+def test_selected_rows_keep_words_and_vectors_together() -> None:
     assert np.array_equal(sentences().sentence_vectors(), VECTORS[NUMBERS])
     X = sentences()[[2, 0]]
     assert X.to_nested() == [NESTED[2], NESTED[0]]
@@ -52,7 +52,7 @@ def test_pickled_rows_hold_only_their_own_vectors() -> None:
     assert each_sentence_alone(X).encoder is ENCODER
 
 
-def test_vectors_stay_on_the_disk_when_joblib_maps_them(tmp_path: Path) -> None:
+def test_vectors_stay_memory_mapped_when_loaded_by_joblib(tmp_path: Path) -> None:
     joblib.dump(sentences(), tmp_path / "X")
     opened = joblib.load(tmp_path / "X", mmap_mode="r")
     assert isinstance(opened.vectors, np.memmap)

@@ -22,7 +22,7 @@ def test_counts_do_not_depend_on_the_chunk_size(monkeypatch):
 
 
 @pytest.mark.parametrize("size", [1, 3, 1 / 7, 1e300])
-def test_a_weight_gives_the_bits_of_as_many_copies(size):
+def test_a_weight_equals_as_many_copies_bit_for_bit(size):
     words = np.random.RandomState(0).randint(2, 40, size=700)
     documents = DocumentArray.from_nested([[part.tolist()] for part in words.reshape(70, 10)])
     repeats = np.random.RandomState(1).randint(1, 8, size=70)
@@ -33,13 +33,13 @@ def test_a_weight_gives_the_bits_of_as_many_copies(size):
 
 
 @pytest.mark.parametrize("weights", [[1e-300, 1.0], [1.0, 1.5]])
-def test_weights_that_are_no_multiples_give_finite_vectors(weights):
+def test_unequal_weights_give_finite_vectors(weights):
     documents = DocumentArray.from_nested([[[2, 3, 4, 2]], [[3, 2, 4]]])
     vectors, _ = cooccurrence_vectors(documents, (5, 2), weights=np.array(weights), random_state=0)
     assert np.isfinite(vectors).all()
 
 
-def test_the_documents_of_a_sample_keep_their_weights(monkeypatch):
+def test_sampled_documents_keep_their_weights(monkeypatch):
     documents = DocumentArray.from_nested([[[word, word, word]] for word in range(2, 52)])
     monkeypatch.setattr(module, "_MOST_WORDS", 60)
     counts, counted_documents = module._counts, []
@@ -68,7 +68,7 @@ def test_a_huge_document_is_truncated_and_hides_no_other(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("nested", [[], [[]], [[[2]]], [[[2], [3]], [[1, 1, 1]]], [[[2, 2, 2]]]])
-def test_almost_no_counts_give_finite_vectors(nested):
+def test_very_few_counts_give_finite_vectors(nested):
     documents = DocumentArray.from_nested(nested)
     vectors, _ = cooccurrence_vectors(documents, (5, 3), random_state=0)
     assert vectors.shape == (5, 3)
@@ -100,7 +100,7 @@ class TestSingularVectors:
         assert not np.any(singular_vectors(csr_matrix((30, 20), dtype=np.float32), 4)[1])
 
     @pytest.mark.parametrize("columns", [1, 16, 37, 200])
-    def test_widths_of_any_number_of_vectors(self, columns):
+    def test_any_number_of_singular_values_is_accurate(self, columns):
         matrix = csr_matrix(random_array((300, 211), density=0.3, rng=0, dtype=np.float32))
         _, values = singular_vectors(matrix, columns)
         expected = np.linalg.svd(matrix.toarray(), compute_uv=False)[:columns]
@@ -110,7 +110,7 @@ class TestSingularVectors:
             np.testing.assert_allclose(values, expected, rtol=1e-4)
 
     @pytest.mark.parametrize("shape", [(600, 400), (400, 600)])
-    def test_large_values_are_exact_and_no_direction_is_worthless(self, shape):
+    def test_large_singular_values_are_exact_and_small_ones_nearly(self, shape):
         rng = np.random.default_rng(0)
         left, right = (np.linalg.qr(rng.normal(size=(n, 400)))[0] for n in shape)
         falling = np.arange(1, 401) ** -0.5  # slowly, as those of words in documents
@@ -122,7 +122,7 @@ class TestSingularVectors:
         kept = np.linalg.norm(matrix.toarray().T @ vectors) ** 2
         assert kept > 0.98 * np.sum(falling[:60] ** 2)
 
-    def test_signs_do_not_hang_on_rounding_nor_bits_on_threads(self):
+    def test_signs_do_not_depend_on_rounding_nor_bits_on_threads(self):
         rng = np.random.default_rng(0)
         matrix = csr_matrix(np.abs(rng.normal(size=(90, 70))).astype(np.float32))
         other = matrix.copy()

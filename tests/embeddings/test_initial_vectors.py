@@ -113,7 +113,7 @@ class TestGiven:
             with pytest.raises(ValueError, match="2 of 11 rows"):
                 fit(OF_TWELVE, KINDS)
 
-    def test_an_array_is_taken_as_it_is_in_single_precision(self):
+    def test_an_array_is_used_unchanged_in_single_precision(self):
         init = np.arange(5.0 * SHAPE[0]).reshape(SHAPE)
         of_ids = HierarchicalTokenizer().fit_transform(OF_TWELVE)  # it needs no words
         for X in (OF_TWELVE, of_ids):

@@ -38,7 +38,7 @@ def cosines(vectors):
 
 
 @pytest.mark.parametrize("embedding_dim", [2, 3, 5])
-def test_vectors_are_those_of_the_information_of_words_and_contexts(embedding_dim):
+def test_vectors_are_the_svd_of_positive_pointwise_mutual_information(embedding_dim):
     words = np.random.RandomState(0).randint(1, 11, size=90)  # 1 is unknown
     nested = [[part[:4].tolist(), part[4:].tolist()] for part in words.reshape(9, 10)] + [[]]
     counts = plural(nested, 11)

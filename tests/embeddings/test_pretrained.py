@@ -154,7 +154,7 @@ class TestLoadEmbeddings:
             ([{"a": [1.0], "b": [1e39]}], ValueError, r"vectors of 'b', 1 of 2, hold NaN"),
         ],
     )
-    def test_what_holds_no_vectors_of_a_vocabulary_is_refused(
+    def test_arguments_without_vectors_of_the_vocabulary_are_refused(
         self, arguments: list[Any], error: type[Exception], message: str
     ) -> None:
         with pytest.raises(error, match=message):
@@ -186,7 +186,7 @@ class TestEmbeddings:
         assert vectors != load_embeddings(path)  # comparing them is no error
         assert pickle.loads(pickle.dumps(vectors))["fine"].tolist() == VECTORS["fine"]
 
-    def test_every_fold_aligns_them_with_its_own_vocabulary(self, path: Path) -> None:
+    def test_each_fold_aligns_the_vectors_with_its_own_vocabulary(self, path: Path) -> None:
         texts, labels = 4 * ["A fine joy.", "Dull bread."], 4 * ["good", "bad"]
         classifier = tiny(embedding_init=load_embeddings(path), embedding_dim=3)
         classifier.set_params(freeze_embedding=True, max_epochs=1)
@@ -256,12 +256,12 @@ def test_valid_files_of_vectors_are_read(tmp_path: Path, content: str | bytes) -
 
 @pytest.mark.parametrize("word", [". . .", "at name@example.com", "Straße", "a\u2028b", "7"])
 @pytest.mark.parametrize("before", [GLOVE, ""], ids=["behind others", "first"])
-def test_numbers_are_taken_from_the_right(tmp_path: Path, before: str, word: str) -> None:
+def test_numbers_are_read_from_the_right_of_a_line(tmp_path: Path, before: str, word: str) -> None:
     vectors = load_content(tmp_path, f"{before}{word} 1 2.5 3\n")
     assert vectors[word].tolist() == [1.0, 2.5, 3.0]
 
 
-def test_numbers_nobody_asks_for_are_not_parsed(tmp_path: Path) -> None:
+def test_numbers_of_words_outside_the_vocabulary_are_not_parsed(tmp_path: Path) -> None:
     vectors = load_content(tmp_path, GLOVE + "odd 1 two 3\n", VOCABULARY)
     assert list(vectors) == ["film", "fine"]
 
@@ -310,7 +310,7 @@ def test_a_damaged_file_is_refused_with_the_line(
 
 @pytest.mark.parametrize("beginning", [b"", b"2 3\n", GLOVE.encode()])
 @pytest.mark.parametrize("endless", [b"9", b" ", b"a ", b"\0"])
-def test_a_line_without_end_is_named_before_it_is_unpacked(
+def test_an_endless_compressed_line_is_refused_with_little_memory(
     tmp_path: Path, beginning: bytes, endless: bytes
 ) -> None:
     content = gzip.compress(beginning + endless * (1 << 24))

@@ -62,13 +62,13 @@ def same(found, expected, atol=1e-6):
 # The part
 
 
-def test_words_that_the_encoder_knows_beforehand_need_no_training_document():
+def test_an_encoder_helps_with_words_unseen_in_training():
     texts, labels = opinions(60, 5, NEW_WORDS)
     assert quick(encoder=Thesaurus()).fit(TEXTS, LABELS).score(texts, labels) > 0.9
     assert quick().fit(TEXTS, LABELS).score(texts, labels) < 0.8
 
 
-def test_sentence_vectors_have_a_linear_part_beside_the_words(fitted, X):
+def test_sentence_vectors_are_a_linear_part_beside_the_words(fitted, X):
     parts, scales = fitted.pool_.parts, fitted.pool_.scales
     assert list(parts) == PARTS
     assert fitted.vector_model_ is parts["vectors"]
@@ -82,12 +82,12 @@ def test_sentence_vectors_have_a_linear_part_beside_the_words(fitted, X):
 
 
 @pytest.mark.parametrize("encoder", [NAMED, Thesaurus()], ids=["by name", "object"])
-def test_a_pipeline_of_an_embedder_learns_the_same(encoder):
+def test_a_pipeline_with_a_sentence_embedder_gives_the_same_model(encoder):
     pipeline = make_pipeline(SentenceEmbedder(encoder), quick()).fit(TEXTS, LABELS)
     same(pipeline, quick(encoder=encoder).fit(TEXTS, LABELS), atol=0)
 
 
-def test_a_document_is_scored_alone_as_among_others(fitted):
+def test_scores_of_a_document_do_not_depend_on_other_documents(fitted):
     whole, order = fitted.predict_proba(UNSEEN), np.random.default_rng(0).permutation(60)
     shuffled = [UNSEEN[i] for i in order] + [""]
     np.testing.assert_allclose(fitted.predict_proba(shuffled)[:-1], whole[order], atol=1e-6)
@@ -101,7 +101,7 @@ def test_documents_without_sentences_get_the_intercept(fitted, embedder):
 
 
 @pytest.mark.parametrize("weight", [None, np.r_[np.full(60, 5.0), np.ones(60)]])
-def test_its_mean_probability_is_the_share_of_the_class(X, encoder, weight):
+def test_the_mean_probability_of_sentence_vectors_is_the_class_share(X, encoder, weight):
     """The intercept has no penalty, so that at the lowest loss residuals sum to 0."""
     fitted = quick(encoder=encoder, validation_fraction=None)
     z = fitted.fit(TEXTS, LABELS, sample_weight=weight).vector_model_.logits(X)
@@ -110,7 +110,7 @@ def test_its_mean_probability_is_the_share_of_the_class(X, encoder, weight):
     assert np.average(proba[:, 1], weights=weight) == pytest.approx(expected, abs=1e-3)
 
 
-def test_several_labels_have_a_scale_each():
+def test_each_label_has_its_own_scale():
     Y = np.stack([LABELS == "neg", [len(text) % 2 for text in TEXTS]], axis=1).astype(int)
     fitted = quick(encoder=Thesaurus(), linear_ngrams=None).fit(TEXTS, Y)
     assert fitted.vector_scale_.shape == (2,)
@@ -118,7 +118,7 @@ def test_several_labels_have_a_scale_each():
     assert (fitted.predict(UNSEEN)[:, 0] == (UNSEEN_LABELS == "neg")).mean() > 0.9
 
 
-def test_ordered_classes_priors_and_groups_are_learnt_with_it(encoder):
+def test_an_encoder_works_with_ordered_classes_priors_and_groups(encoder):
     ordered = quick(encoder=encoder, ordered=True).fit(TEXTS, np.arange(120) % 3)
     assert list(ordered.pool_.parts) == PARTS
     groups = np.arange(120) // 2
@@ -129,7 +129,7 @@ def test_ordered_classes_priors_and_groups_are_learnt_with_it(encoder):
     assert (rare.predict_proba(UNSEEN)[:, 1] < common.predict_proba(UNSEEN)[:, 1]).all()
 
 
-def test_without_ngrams_it_is_the_only_linear_part(encoder):
+def test_without_ngrams_sentence_vectors_are_the_only_linear_part(encoder):
     fitted = quick(encoder=encoder, linear_ngrams=None).fit(TEXTS, LABELS)
     assert list(fitted.pool_.parts) == ["network", "vectors"]
     assert fitted.score(UNSEEN, UNSEEN_LABELS) > 0.9
@@ -189,7 +189,7 @@ def test_memory_keeps_vectors_for_other_folds_and_estimators(tmp_path, kind):
     assert [len(call) for call in second.calls] == [N_PROBES]
 
 
-def test_memory_keeps_encoders_apart_and_says_where_it_cannot_write(tmp_path):
+def test_memory_distinguishes_encoders_and_reports_unwritable_folders(tmp_path):
     for encoder in (HashEncoder(), OtherEncoder(), HashEncoder(seed=1), DoubleEncoder()):
         kept = quick(encoder=encoder, encoder_memory=tmp_path).fit(TEXTS, LABELS)
         same(kept, quick(encoder=encoder).fit(TEXTS, LABELS), atol=0)
@@ -221,7 +221,7 @@ def test_processes_of_a_search_share_the_encoder_memory(encoder, tmp_path):
 # Copies
 
 
-def test_a_clone_shares_its_encoder_unless_it_learns(fitted, encoder):
+def test_a_clone_shares_the_encoder_unless_the_encoder_is_fitted(fitted, encoder):
     assert clone(fitted).encoder is encoder  # a copy would raise an error
     assert not hasattr(clone(fitted), "model_")
     assert clone(make_pipeline(quick(encoder=encoder)))[0].encoder is encoder
@@ -239,7 +239,7 @@ def test_copies_recreate_an_encoder_that_cannot_be_copied(copied):
     same(copied(pipeline), pipeline, atol=0)
 
 
-def test_a_pickle_asks_for_an_encoder_it_cannot_recreate():
+def test_an_unpickled_model_asks_for_an_encoder_left_out():
     fitted = quick(encoder=SessionEncoder(size=5)).fit(TEXTS, LABELS)
     found = pickle.loads(pickle.dumps(fitted))
     with pytest.raises(ValueError, match=r"not complete.*vectors of 5 numbers.*SessionEncoder"):
@@ -322,7 +322,7 @@ USES = {
 
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_vectors_of_another_encoder_are_refused_wherever_they_go_in(X, use):
+def test_vectors_of_another_encoder_are_refused_by_every_method(X, use):
     fitted = quick().fit(X, LABELS)
     for encoder, message in (
         (OtherEncoder(size=64), "OtherEncoder of .* with vectors of 64"),

@@ -28,7 +28,7 @@ TEXTS = ["A fine film. Don't miss it!", "", "Dull. A fine film. Dull."]
 SENTENCES = ["A fine film.", "Don't miss it!", "Dull."]
 
 
-def test_texts_are_split_as_the_tokenizer_splits_them():
+def test_texts_are_split_as_by_the_tokenizer():
     X = SentenceEmbedder(HashEncoder()).fit_transform(TEXTS)
     assert X.to_nested() == HierarchicalTokenizer().fit_transform(TEXTS).to_nested()
     for row, sentences in ((0, SENTENCES[:2]), (2, [SENTENCES[i] for i in (2, 0, 2)])):
@@ -44,7 +44,7 @@ def test_each_distinct_sentence_is_encoded_once():
     assert X.sentence_numbers.tolist() == [0, 1, 2, 0, 2]
 
 
-def test_1024_sentences_are_encoded_at_once():
+def test_sentences_are_encoded_in_batches_of_1024():
     encoder = HashEncoder()
     embedder = SentenceEmbedder(encoder).fit(TEXTS)
     texts = [f"Day {i}. Good." for i in range(1025)]
@@ -86,7 +86,7 @@ class OneBuffer(HashEncoder):
     ],
     ids=["one buffer", "stream", "gradients", "half precision", "list", "tuple"],
 )
-def test_encoders_are_called_as_their_libraries_call_them(encoder):
+def test_encoders_with_different_interfaces_give_the_same_vectors(encoder):
     expected = SentenceEmbedder(HashEncoder()).fit_transform(TEXTS).vectors
     embedder = SentenceEmbedder(encoder)
     assert np.allclose(embedder.fit_transform(TEXTS).vectors, expected, atol=2**-8)
@@ -140,13 +140,13 @@ def test_memory_distinguishes_encoders_fitted_to_other_texts(tmp_path):
         ),
     ],
 )
-def test_an_encoder_has_the_name_of_its_class_and_package(encoder, name):
+def test_an_encoder_is_identified_by_its_class_and_package(encoder, name):
     embedder = SentenceEmbedder(encoder).fit(TEXTS)
     assert embedder.identity_.name == name
     assert embedder.transform(TEXTS).encoder is embedder.identity_
 
 
-def test_a_clone_has_the_encoder_itself_and_not_a_copy():
+def test_a_clone_shares_the_encoder_object():
     embedder = SentenceEmbedder(HashEncoder(), memory="folder").fit(TEXTS)
     cloned = clone(embedder)
     assert cloned.encoder is embedder.encoder

@@ -39,7 +39,7 @@ def test_contributions_sum_to_log_odds_relative_to_an_empty_document(either):
     np.testing.assert_allclose(sums, expected, rtol=0, atol=1e-6)
 
 
-def test_they_are_the_shapley_values_of_texts_without_the_sentences(fitted):
+def test_sentence_contributions_are_shapley_values_over_texts_with_sentences_removed(fitted):
     text = "The film is good. We saw a bad lamp. A song."
     sentences = ["The film is good.", "We saw a bad lamp.", "A song."]
 
@@ -93,7 +93,7 @@ def test_a_faithfulness_report_encodes_only_changed_sentences(either, encoder):
     assert report.to_frame()["comprehensiveness"].notna().all()
 
 
-def test_documents_without_words_score_as_their_texts(fitted):
+def test_documents_with_removed_words_score_like_their_texts(fitted):
     texts = ["Good film. Lamp.", "Bad tent. Song. Book."]
     ((documents, sources),) = fitted.model_.locate(texts, 2)
     kept = np.array([0, 1, 1, 1, 1, 1, 0, 1, 0, 0, 1, 1], dtype=bool)

@@ -108,7 +108,7 @@ def test_vectors_that_differ_by_a_thousandth_are_refused(models, door, path):
 
 
 @each_door
-def test_models_that_need_no_encoder_ignore_it(models, door, path):
+def test_models_without_an_encoder_ignore_a_given_one(models, door, path):
     save(fitted_classifier(), path)
     encoder = HashEncoder()
     assert np.isfinite(door(path, encoder=encoder).predict_proba(OTHER_TEXTS)).all()
