@@ -92,7 +92,7 @@ class TestInterrupts:
         assert classifier.n_iter_ == 1
 
     @pytest.mark.parametrize("handler", [raising, signal.default_int_handler])
-    def test_an_interrupt_by_whatever_handler_is_passed_on(self, handler):
+    def test_an_interrupt_leaves_the_users_signal_handler_in_place(self, handler):
         before = signal.signal(signal.SIGINT, handler)
         try:
             with pytest.raises(KeyboardInterrupt):
@@ -102,7 +102,7 @@ class TestInterrupts:
             signal.signal(signal.SIGINT, before)
 
     @pytest.mark.parametrize("raised", [ctrl_c, interrupt, fault])
-    def test_what_a_tokenizer_raises_leaves_the_earlier_state(self, raised):
+    def test_an_error_in_a_tokenizer_leaves_the_earlier_state(self, raised):
         tokenizer = HierarchicalTokenizer(word_tokenizer=lambda text: raised())
         classifier = tiny().fit(TEXTS, LABELS).set_params(tokenizer=tokenizer)
         with state_stays(classifier), pytest.raises((KeyboardInterrupt, ZeroDivisionError)):
@@ -217,7 +217,7 @@ class TestSurroundings:
     """What the caller has set up for PyTorch and NumPy changes no number."""
 
     @each_surrounding
-    def test_other_estimators_learn_and_predict_the_same(self, surrounding):
+    def test_surroundings_do_not_change_results_of_other_estimators(self, surrounding):
         expected = results_of_others()
         with surrounding():
             found = results_of_others()
@@ -239,7 +239,7 @@ class TestSurroundings:
         expected = before.partial_fit(TEXTS, LABELS).predict_proba(TEXTS)
         np.testing.assert_array_equal(fitted.predict_proba(TEXTS), expected)
 
-    def test_sure_predictions_underflow_in_silence(self):
+    def test_confident_predictions_underflow_without_a_warning(self):
         classifier = tiny().fit(TEXTS, LABELS)
         classifier.net_.module_.output.bias.data[:] = torch.tensor([0.0, 1e6])
         with np.errstate(all="raise"):

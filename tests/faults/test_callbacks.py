@@ -42,7 +42,7 @@ each_trainer = pytest.mark.parametrize("train", TRAINERS.values(), ids=TRAINERS)
 
 
 @each_trainer
-def test_the_scores_of_skorch_are_those_of_held_out_labels(train):
+def test_skorch_scoring_callbacks_score_the_held_out_documents(train):
     seen = []
 
     def score(net, X, y):
@@ -79,7 +79,7 @@ def test_scorers_of_probabilities_take_two_classes_and_two_labels(name, targets)
 
 
 @each_trainer
-def test_a_callback_that_clips_gradients_does(train):
+def test_a_gradient_clipping_callback_clips_gradients(train):
     losses = [
         train(lr=0.1, callbacks=callbacks).history_[-1]["train_loss"]
         for callbacks in (None, [GradientNormClipping(1.0)], [("clip", GradientNormClipping(1e-9))])
@@ -88,14 +88,14 @@ def test_a_callback_that_clips_gradients_does(train):
 
 
 @each_trainer
-def test_a_schedule_of_the_user_is_the_only_one(train):
+def test_a_users_learning_rate_schedule_replaces_the_default_one(train):
     steps = LRScheduler("StepLR", step_size=1, gamma=0.1)
     rates = [epoch["event_lr"] for epoch in train(lr=0.03, callbacks=[steps]).history_]
     assert rates == pytest.approx([0.03, 0.003])
 
 
 @each_trainer
-def test_what_callbacks_cannot_do_is_refused_with_the_repair(train, tmp_path):
+def test_unsupported_callbacks_are_refused_with_the_repair(train, tmp_path):
     with pytest.raises(ValueError, match=r"LoadInitState cannot be used: .* warm_start=True"):
         train(callbacks=[LoadInitState(Checkpoint(dirname=tmp_path))])
     with pytest.raises(TypeError, match=r"hold skorch callbacks, such as .*; got 'StopAfter'\."):

@@ -56,19 +56,19 @@ each_odd_text = pytest.mark.parametrize("text", ODD.values(), ids=ODD.keys())
 
 
 class TestOddTexts:
-    def test_they_can_be_trained_on(self):
+    def test_odd_texts_can_be_trained_on(self):
         with pytest.warns(UserWarning, match="2 of .* have no words, in row 12, row 13:"):
             model = tiny().fit([*TEXTS, *ODD.values()], [*LABELS, *["pos"] * len(ODD)])
         assert np.isfinite(model.predict_proba(TEXTS)).all()
 
     @each_odd_text
-    def test_it_has_a_probability_and_changes_nothing_for_its_neighbours(self, fitted, text):
+    def test_an_odd_text_does_not_change_predictions_of_other_documents(self, fitted, text):
         proba = fitted.predict_proba([*TEXTS, text])
         assert proba[-1].sum() == pytest.approx(1)
         np.testing.assert_allclose(proba[:-1], fitted.predict_proba(TEXTS), atol=1e-6)
 
     @each_odd_text
-    def test_its_explanation_points_at_its_words_and_can_be_written(self, fitted, text):
+    def test_an_odd_text_is_explained_by_its_words_and_rendered(self, fitted, text):
         explanation = explain(fitted, [text])[0]
         assert explanation.text == text
         found = zip(explanation.words, explanation.word_spans, strict=True)
@@ -102,12 +102,12 @@ REFUSED = {
 
 class TestContainers:
     @pytest.mark.parametrize("method", ["predict_proba", "explain"])
-    def test_a_generator_is_read_to_its_end(self, fitted, method):
+    def test_every_method_accepts_a_generator(self, fitted, method):
         expected = METHODS[method](fitted, TEXTS)
         assert np.all(METHODS[method](fitted, (text for text in TEXTS)) == expected)
 
     @pytest.mark.parametrize(("X", "error", "message"), REFUSED.values(), ids=REFUSED.keys())
-    def test_it_is_refused_with_its_name(self, fitted, X, error, message):
+    def test_invalid_containers_are_refused_with_a_clear_message(self, fitted, X, error, message):
         for method in METHODS.values():
             with pytest.raises(error, match=message):
                 method(fitted, X)

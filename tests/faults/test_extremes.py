@@ -50,7 +50,7 @@ def allow(monkeypatch):
 class TestManyClasses:
     @pytest.mark.filterwarnings("ignore:The number of unique classes")
     @pytest.mark.parametrize("n_classes", first_fast([30, 300]))
-    def test_one_document_each_is_enough(self, n_classes):
+    def test_one_document_per_class_is_enough(self, n_classes):
         texts, labels = extremes.many_classes(n_classes, 1)
         with pytest.warns(UserWarning, match="classes have a single document"):
             classifier = tiny(validation_fraction=None).fit(texts, labels)
@@ -64,7 +64,7 @@ class TestManyClasses:
         assert np.mean(tiny().fit(texts, labels).predict(texts) == labels) > 0.9
 
     @pytest.mark.parametrize("method", first_fast(["fit", "partial_fit"]))
-    def test_too_many_are_refused_before_training_changes_the_model(self, allow, method):
+    def test_too_many_classes_are_refused_before_training_changes_the_model(self, allow, method):
         texts, labels = extremes.many_classes(40, 5)
         classifier = tiny().fit(texts, labels)
         allow(100_000)
@@ -75,13 +75,13 @@ class TestManyClasses:
         ):
             getattr(classifier, method)(texts, labels)
 
-    def test_without_the_linear_model_nothing_is_refused(self, allow):
+    def test_without_the_linear_model_many_classes_are_accepted(self, allow):
         allow(100_000)
         texts, labels = extremes.many_classes(40, 5)
         sound(tiny(linear_ngrams=None).fit(texts, labels), texts)
 
     @pytest.mark.thorough
-    def test_fifty_thousand_are_refused_before_memory_is_taken(self, allow):
+    def test_fifty_thousand_classes_are_refused_before_memory_is_allocated(self, allow):
         allow(64 << 30)
         texts, labels = extremes.many_classes(50_000, 2)
         tracemalloc.start()
@@ -98,7 +98,7 @@ class TestManyClasses:
 @pytest.mark.filterwarnings("ignore:1 of 2 classes has fewer than 5 documents")
 class TestARareClass:
     @pytest.mark.parametrize("n_frequent", first_fast([1_500, 30_000]))
-    def test_its_documents_are_ranked_first(self, n_frequent):
+    def test_documents_of_a_rare_class_are_ranked_first(self, n_frequent):
         classifier = tiny().fit(*extremes.imbalanced(3, n_frequent))
         texts, labels = extremes.imbalanced(5, 500)
         rare = sound(classifier, texts)[:, 1]

@@ -49,13 +49,13 @@ class Colour(str, Enum):  # noqa: UP042 - str() of a member of a StrEnum would b
 
 
 class TestLabels:
-    def test_members_of_an_enumeration_are_their_strings(self):
+    def test_enum_members_are_read_as_their_strings(self):
         classifier = tiny().fit(TEXTS, twelve(Colour.RED, Colour.GREEN))
         assert classifier.classes_.tolist() == ["green", "red"]
         assert {type(label) for label in classifier.classes_.tolist()} == {str}
 
     @pytest.mark.parametrize("name", first_fast(KINDS, 5))
-    def test_classes_and_predictions_are_the_labels_in_their_type(self, name):
+    def test_classes_and_predictions_keep_the_type_of_the_labels(self, name):
         y, classes, kind = KINDS[name]
         classifier = tiny().fit(TEXTS, y)
         found = classifier.classes_
@@ -64,7 +64,7 @@ class TestLabels:
         assert classifier.predict(TEXTS).dtype == found.dtype
 
     @pytest.mark.parametrize("y", [twelve("pos", "neg"), pl.Series(twelve(3, 1))], ids=type)
-    def test_partial_fit_knows_its_classes(self, y):
+    def test_partial_fit_takes_classes_in_any_order(self, y):
         classifier = tiny().partial_fit(TEXTS, y, classes=y).partial_fit(TEXTS, y, classes=y)
         assert classifier.classes_.tolist() == sorted(set(y))
 
@@ -148,7 +148,7 @@ WRITTEN = [  # labels that a model learns, and the same as a table or other code
 
 class TestMatchedByValue:
     @pytest.mark.parametrize(("learnt", "written"), WRITTEN)
-    def test_labels_that_are_written_otherwise_are_the_same_classes(self, learnt, written):
+    def test_labels_written_in_another_form_match_the_same_classes(self, learnt, written):
         model = tiny(class_weight=dict(zip(written[:2], [1.0, 2.0], strict=True)))
         model.fit(TEXTS, learnt, X_val=TEXTS, y_val=written)
         assert model.score(TEXTS, written) == model.score(TEXTS, learnt)
@@ -171,7 +171,7 @@ class TestMatchedByValue:
         assert found.labels == (1, 2, "strange")
         assert found.right.tolist() == [False, *right]
 
-    def test_names_with_leading_zeros_stay_names(self):
+    def test_labels_with_leading_zeros_are_not_numbers(self):
         model = tiny().fit(TEXTS, twelve("007", "7"))
         with pytest.raises(ValueError, match="None of the labels"):
             report(model, TEXTS, [8] * 12)
@@ -195,13 +195,13 @@ class TestRefused:
             tiny().fit(TEXTS, LABELS, X_val=TEXTS[:2], y_val=["pos", "so-so"])
 
     @pytest.mark.parametrize("values", [LABELS, NUMBERS, np.array(NUMBERS, float)], ids=type)
-    def test_a_value_behind_a_mask_is_missing(self, values):
+    def test_a_masked_label_is_missing(self, values):
         masked = np.ma.masked_array(values, mask=[False, True] * 6)
         for y, groups in ((masked, None), (LABELS, masked)):
             with pytest.raises(ValueError, match="masked values, the first at position 1"):
                 tiny().fit(TEXTS, y, groups=groups)
 
-    def test_a_column_is_read_with_a_warning(self):
+    def test_a_column_vector_of_labels_is_read_with_a_warning(self):
         with pytest.warns(DataConversionWarning, match="column-vector"):
             classifier = tiny().fit(TEXTS, np.array(LABELS)[:, None])
         assert classifier.classes_.tolist() == ["neg", "pos"]
@@ -219,7 +219,7 @@ class TestRefused:
             classifier.fit(TEXTS, LABELS, sample_weight)
 
     @pytest.mark.parametrize("several", [False, True])
-    def test_collections_of_labels_are_refused_alike_at_every_door(self, several):
+    def test_every_function_refuses_collections_of_labels_alike(self, several):
         wrapped = pd.Series(twelve(["pos"], ["neg", "day"]))
         target = np.tile([[1, 0, 0], [0, 1, 1]], (6, 1)) if several else LABELS
         model = tiny(warm_start=True).fit(TEXTS, target)
@@ -268,7 +268,7 @@ class TestParameters:
             ({"stop_words": ["the", 1]}, "stop_words holds 1"),
         ],
     )
-    def test_a_wrong_value_of_the_tokenizer_is_named(self, params, message):
+    def test_an_invalid_parameter_of_the_tokenizer_is_named(self, params, message):
         with pytest.raises(ValueError, match=message):
             tiny(tokenizer=HierarchicalTokenizer(**params)).fit(TEXTS, LABELS)
 
@@ -279,7 +279,7 @@ class TestParameters:
             tiny(lr=9e35, max_epochs=3, net_params={"clip_norm": None}).fit(TEXTS, LABELS)
 
     @pytest.mark.parametrize(("net_params", "message"), NET_PARAMS.values(), ids=NET_PARAMS.keys())
-    def test_wrong_parameters_of_the_net_are_named(self, net_params, message):
+    def test_invalid_net_params_are_named(self, net_params, message):
         with pytest.raises(ValueError, match=message):
             tiny(net_params=net_params).fit(TEXTS, LABELS)
 

@@ -55,7 +55,7 @@ USES = {
 @pytest.mark.parametrize(
     ("name", "value"), [("n_threads", 0), ("n_threads", 2.5), ("engine", "gpu"), ("engine", None)]
 )
-def test_a_use_names_the_parameter(request, name, value, use):
+def test_every_method_reports_the_invalid_parameter(request, name, value, use):
     estimator, act = request.getfixturevalue(USES[use][0]), USES[use][1]
     if hasattr(estimator, name):
         refused(estimator, name, value, act)
@@ -73,5 +73,5 @@ def test_a_use_names_the_parameter(request, name, value, use):
     ],
 )
 @pytest.mark.parametrize("method", ["transform", "locate"])
-def test_a_tokenizer_names_the_parameter(tokenizer, name, value, method):
+def test_a_tokenizer_reports_the_invalid_parameter(tokenizer, name, value, method):
     refused(tokenizer, name, value, lambda tokenizer: getattr(tokenizer, method)(TEXTS[:2]))

@@ -93,7 +93,7 @@ def test_a_balanced_loss_is_compared_with_balanced_class_frequencies(loss, warne
 
 
 @pytest.mark.parametrize(("network", "warned"), [(0.01, True), (1.0, False)])
-def test_a_network_of_next_to_no_share_is_a_warning(network, warned):
+def test_a_network_with_almost_no_share_warns(network, warned):
     targets = np.arange(100) % 2
     shares = {"network": network / (network + 5), "n-gram model": 5 / (network + 5)}
     summary = of_two_classes(majority_accuracy=0.5, shares=shares)

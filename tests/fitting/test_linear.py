@@ -66,7 +66,7 @@ def scored_held_out(models, held_out):
 
 
 class TestFolds:
-    def test_a_document_is_scored_by_models_of_the_others(self, reviews):
+    def test_each_document_is_scored_by_models_not_fitted_to_it(self, reviews):
         data = reviews[:50]
         learnt_from = []
 

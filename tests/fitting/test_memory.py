@@ -18,7 +18,7 @@ from sk_han._fitting.sources import TextSource, check_memory, memory_limit
 from tests.tiny_targets import classes
 
 
-def test_the_memory_limit_does_not_exceed_the_memory() -> None:
+def test_the_memory_limit_does_not_exceed_physical_memory() -> None:
     psutil = pytest.importorskip("psutil")
     assert 0 < memory_limit() <= psutil.virtual_memory().total
 
@@ -46,7 +46,7 @@ def bytes_refused(monkeypatch, documents, n_classes, **options):
     return 1e9 * float(re.search(r"about ([\d.,]+) GB", str(refused.value))[1].replace(",", ""))
 
 
-def test_too_much_memory_is_refused_with_the_repair(monkeypatch):
+def test_fits_that_need_too_much_memory_are_refused(monkeypatch):
     documents, _ = collection(40, 5)
     n_bytes = 100 * documents.n_words + 20 * 40_000_000 * len(documents)
     monkeypatch.setattr(sources, "memory_limit", lambda: n_bytes)
@@ -73,7 +73,7 @@ def test_ngrams_of_earlier_portions_count(monkeypatch):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("n_classes", "n_each"), [(30, 400), (300, 40), (600, 10)])
-def test_the_memory_that_is_named_is_that_of_the_fit(monkeypatch, n_classes, n_each):
+def test_the_estimated_memory_is_that_of_the_fit(monkeypatch, n_classes, n_each):
     documents, targets = collection(n_classes, n_each)
     data = LabelledDocuments(documents, targets, np.ones(len(targets)))
     tracemalloc.start()

@@ -202,7 +202,7 @@ def test_summaries_and_reports_are_made(fitted):
     assert "so so" in report(fitted, TEXTS[150:], STARS[150:]).to_text()
 
 
-def test_files_and_scorers_restore_it(fitted, tmp_path):
+def test_files_and_scorers_restore_the_new_target(fitted, tmp_path):
     sk_han.save(fitted, tmp_path / "model.han")
     for load in (sk_han.load, Scorer.load):
         loaded = load(tmp_path / "model.han")
@@ -223,7 +223,7 @@ def test_files_with_an_unknown_kind_are_refused_by_name(
         load(tmp_path / "model.han")
 
 
-def test_it_supports_partial_fit_and_warm_start(fitted):
+def test_the_new_target_supports_partial_fit_and_warm_start(fitted):
     params = {"embedding_dim": 8, "word_hidden": 4, "sentence_hidden": 4, "random_state": 0}
     classifier = HANClassifier(**params)
     for rows in (slice(0, 100), slice(100, 200)):

@@ -113,7 +113,7 @@ def test_documents_of_the_same_words_stay_together(y):
     assert len(rows) == len(classifier.net_.train_split.keywords["valid_ds"].X) >= 6
 
 
-def test_if_most_documents_are_copies_they_are_held_out_singly():
+def test_copies_are_held_out_singly_if_most_documents_are_copies():
     texts, labels = X[:30] * 4, OPINIONS[:30].tolist() * 4
     classifier = HANClassifier(**SMALL, max_epochs=1).fit(texts, labels)
     assert classifier.fit_summary_.n_scored == 12

@@ -27,13 +27,13 @@ class TestFitScales:
         too_sure = fitted_scales([sure(targets, 3, 5.0)], targets)
         assert too_sure == pytest.approx(calibrated / 5, rel=0.01)
 
-    def test_wrong_logits_get_scale_zero_and_alone_a_small_one(self):
+    def test_misleading_logits_get_a_scale_near_zero(self):
         targets = np.random.RandomState(0).randint(2, size=500)
         wrong, right = sure(1 - targets, 2, 9.0), sure(targets, 2, 1.0)
         assert fitted_scales([wrong, right], targets)[0] == 0
         assert fitted_scales([wrong], targets) == 0.01
 
-    def test_sure_logits_underflow_in_silence(self):
+    def test_confident_logits_underflow_without_a_warning(self):
         logits = np.array([[0.0, 2000.0], [2000.0, 0.0], [0.0, 1500.0]])
         with np.errstate(all="raise"):
             fitted_scales([logits], np.array([1, 0, 1]))
@@ -42,7 +42,7 @@ class TestFitScales:
 class TestScalesNear:
     PRIORS = (ScalePrior(0.25, 0.6), ScalePrior(0.8, 0.15))
 
-    def test_they_minimize_the_loss_with_the_prior(self):
+    def test_scales_minimize_the_loss_with_the_prior(self):
         targets = np.random.RandomState(0).randint(3, size=60)
         logits = [sure(targets, 3, 0.5), sure(targets, 3, 2.0)]
         found = fit_scales_near(classes(3), logits, targets, np.ones(60), self.PRIORS)

@@ -18,20 +18,20 @@ def test_training_stops_when_the_time_is_over():
     assert "stopped when the time was over" in str(model.fit_summary_)
 
 
-def test_enough_time_leaves_the_fit_as_it_is():
+def test_a_generous_time_limit_does_not_change_the_fit():
     limited, whole = (tiny(time_limit=limit).fit(TEXTS, LABELS) for limit in (3600, None))
     np.testing.assert_array_equal(limited.predict_proba(TEXTS), whole.predict_proba(TEXTS))
     assert limited.fit_summary_.cuts == []
 
 
-def test_texts_without_labels_are_drawn_by_the_limit():
+def test_the_limit_reduces_the_sample_of_unlabelled_texts():
     unlabelled = 10_000 * ["A day by the sea." * 60]  # ten million characters
     model = tiny(time_limit=20, max_epochs=1).fit(REVIEWS, SIDES, X_unlabelled=unlabelled)
     assert "6,079 of 10,000 documents without labels" in model.fit_summary_.cuts
     assert "left out in time_limit" in str(model.fit_summary_)
 
 
-def test_a_limit_too_short_names_the_least():
+def test_a_limit_too_short_is_refused_with_the_minimum():
     with pytest.raises(ValueError, match=r"time_limit=0.0001 is less than.*Give \d+ or more"):
         tiny(time_limit=1e-4).fit(REVIEWS, SIDES)
 

@@ -18,7 +18,7 @@ LABELS = np.array(LABELS)
 
 
 @pytest.mark.parametrize("params", [{"max_epochs": 4}, {"validation_fraction": None}])
-def test_a_rate_that_is_far_too_high_is_named(params):
+def test_a_learning_rate_far_too_high_is_reported(params):
     message = r"is useless: .* loss is [\d.]+, .* frequencies alone 0\.69\d?\..* Set lr=100 "
     with pytest.warns(ConvergenceWarning, match=message) as warned:
         tiny(lr=100, **params).fit(TEXTS, LABELS)
@@ -47,7 +47,7 @@ def test_labels_without_meaning_are_no_better_than_chance(labels):
     assert len(warned) == 1
 
 
-def test_true_labels_and_rare_ones_are_better_than_chance():
+def test_fits_to_true_or_rare_labels_beat_chance():
     rare = [f"{text} defect" if i % 25 == 0 else text for i, text in enumerate(MANY_TEXTS)]
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "The model is no better than chance")
