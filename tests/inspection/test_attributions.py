@@ -51,7 +51,7 @@ def test_shapley_values_of_few_players_are_exact(n, rings):
 
 @pytest.mark.parametrize("rings", [range(1), range(1, 2), range(2, 4)], ids=str)
 @pytest.mark.parametrize("n", [9, 40, 41, 64])
-def test_orders_give_the_exact_values_where_players_meet_in_pairs(n, rings):
+def test_sampled_orders_are_exact_if_players_interact_in_pairs(n, rings):
     random = np.random.RandomState(n)
     alone, pairs = random.normal(size=n), np.triu(random.normal(size=(n, n)), 1)
     design = _design(n, rings)
@@ -66,7 +66,7 @@ def test_orders_give_the_exact_values_where_players_meet_in_pairs(n, rings):
     assert design.sets[-1].all()
 
 
-def test_a_long_document_keeps_its_orders_and_its_error(monkeypatch):
+def test_a_long_document_gets_no_further_orders(monkeypatch):
     classifier = tiny(max_epochs=3, lr=0.05).fit(TEXTS, LABELS)
     texts = ["Good bad. The rain fell. " * 200, *ODD]
     long, *short = classifier.explain(texts)

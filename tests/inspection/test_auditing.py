@@ -58,7 +58,7 @@ def test_each_document_is_listed_once_with_a_weight(audit):
     assert np.delete(weights, FLIPPED).mean() > 0.9
 
 
-def test_the_first_are_explained_by_models_trained_without_them(audit):
+def test_models_that_explain_the_first_doubts_have_not_seen_them(audit):
     assert len(audit.explanations) == 2
     for entry, explanation in zip(audit, audit.explanations, strict=False):
         assert explanation.text == TEXTS[entry.document]
@@ -74,7 +74,7 @@ def rows_of(audit, folder):
         return list(csv.DictReader(file))
 
 
-def test_a_table_shows_the_label_and_the_other(audit, tmp_path):
+def test_a_table_shows_given_and_suggested_labels(audit, tmp_path):
     rows = rows_of(audit, tmp_path)
     assert list(rows[0]) == ["document", "text", "label", "suggested", "doubt", "decision"]
     first = audit[0]
@@ -93,7 +93,7 @@ def test_the_estimator_is_not_changed():
     assert not hasattr(estimator, "classes_")
 
 
-def test_other_classifiers_are_audited_too():
+def test_scikit_learn_classifiers_are_audited():
     forest = RandomForestClassifier(random_state=0)
     for estimator, X in ((LINEAR, TEXTS), (forest, TfidfVectorizer().fit_transform(TEXTS))):
         found = audit_labels(estimator, X, pd.Series(LABELS, index=range(9, 129)))
@@ -230,7 +230,7 @@ def test_each_fold_reads_all_documents_without_labels():
         assert len(found) == len(TEXTS)
 
 
-def test_each_fold_has_the_groups_of_its_documents():
+def test_each_fold_is_fitted_with_the_groups_of_its_documents():
     class Grouped(DummyClassifier):
         def fit(self, X, y, groups=None):
             assert list(groups) == [TEXTS.index(text) % 3 for text in X]
@@ -250,7 +250,7 @@ def test_the_only_document_of_a_label_is_not_judged():
     assert "of the sets of labels" in found.to_text()
 
 
-def test_a_slice_holds_the_first(audit):
+def test_slices_and_indices_follow_the_order_of_doubt(audit):
     assert audit[:3] == [audit[0], audit[1], audit[2]]
     assert audit[-1] == list(audit)[-1]
 
@@ -295,7 +295,7 @@ def test_a_label_in_only_one_fold_is_not_judged(groups):
     assert any("fitted to have these labels: 0, 1" in note for note in found.notes)
 
 
-def test_a_table_of_an_audit_is_for_the_users_spreadsheet(audit, tmp_path):
+def test_a_table_has_the_separator_and_decimal_mark_asked_for(audit, tmp_path):
     calibrated = dataclasses.replace(audit, agreement=0.9)
     calibrated.to_csv(tmp_path / "a.csv", sep=";", decimal=",", encoding="cp1252")
     with open(tmp_path / "a.csv", encoding="cp1252", newline="") as file:

@@ -108,7 +108,7 @@ def test_intervals_hold_the_macro_f1_of_rare_labels(monkeypatch):
     assert held >= 0.85 * 60
 
 
-def test_the_interval_of_all_labels_right_is_that_of_groups():
+def test_the_interval_of_subset_accuracy_is_computed_over_groups():
     t, given = marked_at_random(np.random.default_rng(0), 60, 0.3)
     codes = np.arange(60) % 20
     found = reported(t, given, groups=codes)
@@ -117,7 +117,7 @@ def test_the_interval_of_all_labels_right_is_that_of_groups():
     assert of_groups != accuracy_interval(found.right)
 
 
-def test_a_large_group_makes_intervals_and_gains_unsure():
+def test_a_large_group_widens_intervals_of_scores_and_gains():
     random = np.random.default_rng(0)
     t, given = marked_at_random(random, 200, 0.3)
     groups = np.repeat(np.arange(21), np.r_[100, np.full(20, 5)])
@@ -129,7 +129,7 @@ def test_a_large_group_makes_intervals_and_gains_unsure():
     assert (np.array(widths[1]) > 1.5 * np.array(widths[0])).all()
 
 
-def test_calibration_counts_what_is_not_next_to_nothing():
+def test_calibration_error_ignores_negligible_probabilities():
     p = np.array([[0.01, 0.92], [0.02, 0.98], [0.54, 0.96], [0.58, 0.01]])
     t = np.array([[1, 1], [0, 0], [0, 1], [0, 0]], bool)
     expected = (2 * abs(0.56 - 0) + 3 * abs(2.86 / 3 - 2 / 3)) / 5

@@ -32,14 +32,14 @@ def of_labels():
 
 
 class TestGivenShares:
-    def test_odds_are_multiplied_by_the_odds_of_the_shares(self, fitted):
+    def test_log_odds_are_shifted_by_the_change_of_priors(self, fitted):
         implied = fitted.model_.reference.implied
         expected = fitted.decision_function(UNSEEN) + logit(0.8) - logit(implied[1])
         changed = with_priors(fitted, PRIORS)
         np.testing.assert_allclose(changed.decision_function(UNSEEN), expected)
         np.testing.assert_allclose(logit(changed.predict_proba(UNSEEN)[:, 1]), expected)
 
-    def test_the_model_is_not_changed_and_none_restores_it(self, fitted):
+    def test_with_priors_returns_a_copy_and_none_restores_the_probabilities(self, fitted):
         before = fitted.predict_proba(UNSEEN)
         changed = with_priors(fitted, PRIORS)
         assert np.abs(changed.predict_proba(UNSEEN) - before).max() > 0.01
@@ -48,7 +48,7 @@ class TestGivenShares:
         assert changed.net_ is fitted.net_
         assert (fitted.priors, changed.priors) == (None, PRIORS)
 
-    def test_a_fit_with_them_has_the_same_bits(self, fitted):
+    def test_a_fit_with_priors_equals_with_priors_after_the_fit(self, fitted):
         learnt = clone(fitted).set_params(priors=PRIORS).fit(TEXTS, LABELS)
         expected = with_priors(fitted, PRIORS).predict_proba(UNSEEN)
         np.testing.assert_array_equal(learnt.predict_proba(UNSEEN), expected)
@@ -67,7 +67,7 @@ class TestGivenShares:
         proba = [explanation.probabilities for explanation in shifted]
         np.testing.assert_allclose(proba, changed.predict_proba(UNSEEN), atol=1e-9)
 
-    def test_labels_left_out_keep_their_shares(self, of_labels):
+    def test_labels_without_a_given_prior_keep_their_probabilities(self, of_labels):
         changed = with_priors(of_labels, {1: 0.7})
         before, after = (logit(each.predict_proba(UNSEEN)) for each in (of_labels, changed))
         np.testing.assert_array_equal(after[:, 0], before[:, 0])
@@ -101,14 +101,14 @@ class TestGivenShares:
             (0.3, r"0\.3; it takes a dict"),
         ],
     )
-    def test_others_are_refused(self, fitted, priors, message):
+    def test_invalid_priors_are_refused(self, fitted, priors, message):
         with pytest.raises(ValueError, match=message):
             with_priors(fitted, priors)
         if not isinstance(priors, float):
             with pytest.raises(ValueError, match=message):
                 tiny(priors=priors).fit(TEXTS, LABELS)
 
-    def test_a_model_of_portions_does_not_know_its_mix(self):
+    def test_a_model_of_portions_refuses_priors(self):
         model = tiny().partial_fit(TEXTS, LABELS, classes=["neg", "pos"])
         with pytest.raises(ValueError, match="partial_fit sees portions"):
             with_priors(model, PRIORS)
@@ -181,7 +181,7 @@ class TestEstimatedShares:
         with pytest.raises(ValueError, match="has a word"):
             estimate_priors(fitted, [""] * 200)
 
-    def test_an_audit_has_the_mix_of_its_folds(self):
+    def test_priors_do_not_change_an_audit(self):
         audits = [
             sk_han.audit_labels(tiny(priors=priors), TEXTS * 2, [*LABELS, *LABELS])
             for priors in (None, {"neg": 0.02, "pos": 0.98})

@@ -49,7 +49,7 @@ def exact(n=1000, **options):
 
 
 @pytest.mark.parametrize("tree", [TREE, "."])
-def test_a_node_has_the_probabilities_of_its_classes(tree):
+def test_a_node_has_the_summed_probability_of_its_classes(tree):
     coarse = coarser(Known(), tree, *drawn(200, np.random.RandomState(0), 0))
     assert coarse.nodes_.tolist() == ["art", "sport", "art.film", "art.music"]
     assert coarse.depths_.tolist() == [1, 1, 2, 2]
@@ -112,7 +112,7 @@ def test_coverage_and_error_agree_with_the_documents():
     )
 
 
-def test_a_class_that_is_a_group_too_is_one_node():
+def test_a_class_that_is_also_a_group_is_one_node():
     p, y = np.array([[0.6, 0.4, 0]] * 200), np.array(["art", "art.film"] * 100)
     coarse = coarser(Known(["art", "art.film", "sport"]), ".", p, y)
     assert coarse.nodes_.tolist() == ["art", "sport", "art.film"]
@@ -127,7 +127,7 @@ def test_a_group_of_all_classes_is_the_root():
     assert coarse.depths_.tolist() == [1, 1, 2, 2]
 
 
-def test_a_level_is_a_classifier_that_reports_take():
+def test_report_accepts_the_classifier_of_one_level():
     random = np.random.RandomState(0)
     p = random.dirichlet([0.4] * 3, 300)
     y = np.array([random.choice(CLASSES, p=row) for row in p])
@@ -146,7 +146,7 @@ def test_a_level_is_a_classifier_that_reports_take():
         coarse.at_depth(3)
 
 
-def test_a_classifier_of_texts_answers_blank_ones_with_none(tmp_path):
+def test_a_blank_text_is_answered_with_none(tmp_path):
     texts, labels = make_reviews(400, n_classes=3, random_state=0)
     model = HANClassifier(
         embedding_dim=8, word_hidden=4, sentence_hidden=4, max_epochs=1, device="cpu"

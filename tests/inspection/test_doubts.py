@@ -92,7 +92,7 @@ def test_certain_probabilities_and_single_documents_are_taken():
 
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("n", [60, 2000])
-def test_where_models_agree_with_all_labels_none_is_doubted(n, k):
+def test_no_label_is_doubted_if_models_agree_with_all_labels(n, k):
     """Wrong labels would look otherwise than the most doubtful of these, which is right."""
     labels, sure = np.arange(n) % k, np.random.RandomState(0).uniform(0.8, 1, n)
     p = np.repeat((1 - sure)[:, np.newaxis] / (k - 1), k, axis=1)
@@ -114,7 +114,7 @@ def test_many_probabilities_are_looked_at_in_blocks(monkeypatch, at_once):
     np.testing.assert_allclose(found.chances, expected.chances, atol=1e-9)
 
 
-def test_the_power_is_that_of_some_of_many_documents(monkeypatch):
+def test_the_power_may_be_estimated_on_a_sample(monkeypatch):
     _, labels, p = drawn(4_000, 7)
     expected = label_doubts(p, labels)
     monkeypatch.setattr("sk_han.inspection._auditing._AT_ONCE", 1)

@@ -46,7 +46,7 @@ def names(found):
         ({"vocabulary": ["a", "b", "c"]}, [1 / 4, 0, 2 / 4, 1 / 3]),
     ],
 )
-def test_rare_words_are_unknown_as_the_tokenizer_has_it(options, expected):
+def test_tokenizer_options_decide_which_words_are_unknown(options, expected):
     texts = ["a b c d", "a b b", "c e a f", "a b e"]
     tokenizer = HierarchicalTokenizer(**options)
     model = tiny(tokenizer=tokenizer, validation_fraction=None, linear_ngrams=None)
@@ -106,7 +106,7 @@ def test_what_cannot_be_compared_is_refused(fitted):
         drift(portions, X)
 
 
-def test_a_warm_start_keeps_what_it_knows_of_its_vocabulary():
+def test_a_warm_start_keeps_the_reference_rate_of_unknown_words():
     model = tiny(warm_start=True).fit(TEXTS, LABELS)
     before = model.model_.reference.unknown
     np.testing.assert_array_equal(model.fit(TEXTS[:6], LABELS[:6]).model_.reference.unknown, before)

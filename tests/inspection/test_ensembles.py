@@ -49,7 +49,7 @@ def test_a_report_notes_why_mistakes_are_not_explained():
     assert any("not explained" in note and "named_estimators_" in note for note in found.notes)
 
 
-def test_a_frozen_tokenizer_tells_the_words():
+def test_words_are_read_through_a_frozen_tokenizer():
     tokenizer = HierarchicalTokenizer().fit(TEXTS)
     frozen = make_pipeline(FrozenEstimator(tokenizer), tiny()).fit(TEXTS, LABELS)
     found = explain(frozen, TEXTS[:2])

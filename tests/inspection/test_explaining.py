@@ -127,7 +127,7 @@ def test_a_tokenizer_in_a_pipeline_of_a_pipeline_is_found(fitted):
 @pytest.mark.parametrize(
     "container", [list, np.array, lambda labels: pd.DataFrame({"label": labels}), pa.array]
 )
-def test_each_document_has_its_target_or_all_have_one(fitted, container):
+def test_targets_are_given_for_each_document_or_for_all(fitted, container):
     targets = ["neg", "pos", "neg"]
     found = fitted.explain(TEXTS[:3], target=container(targets), y_true=targets)
     assert [e.target for e in found] == found.y_true.tolist() == targets
@@ -191,7 +191,7 @@ def test_no_method_depends_on_the_batch(fitted, method):
             np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=1e-6)
 
 
-def test_an_iterator_is_read_as_its_explanations_are_asked_for(fitted):
+def test_explain_iter_reads_texts_only_as_explanations_are_requested(fitted):
     read = []
 
     def endless():
@@ -289,13 +289,13 @@ def of_lemmas():
     return tiny(tokenizer=HierarchicalTokenizer(word_tokenizer=lemmas)).fit(texts, LABELS)
 
 
-def test_words_without_a_place_have_their_token(of_lemmas):
+def test_words_without_a_position_are_shown_as_their_token(of_lemmas):
     explanation = explain(of_lemmas, ["She went to the best shows."])[0]
     assert explanation.words == ("She", "go", "good", "show")
     assert explanation.word_spans.tolist() == 4 * [[0, 0]]
 
 
-def test_words_without_a_place_count_in_summaries(of_lemmas):
+def test_words_without_a_position_count_in_summaries(of_lemmas):
     texts = ["She went to the best shows.", "He left. Bad shows."] * 2
     summary = sk_han.summarize(of_lemmas, texts, random_state=0)
     terms = [term for found in summary.to_dict()["classes"] for term in found["terms"]]
@@ -307,7 +307,7 @@ def test_words_without_a_place_count_in_summaries(of_lemmas):
 # The parameters of explain, which the others take as options.
 
 
-def test_an_unknown_option_is_refused_with_those_that_there_are(fitted):
+def test_an_unknown_option_is_refused_with_the_list_of_options(fitted):
     for function in (sk_han.explain_iter, sk_han.HANClassifier.explain):
         with pytest.raises(TypeError, match=r"'metod'; the options .* are target, .*, method, "):
             function(fitted, TEXTS, metod="attention")

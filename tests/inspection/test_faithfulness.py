@@ -47,7 +47,7 @@ class TestMethods:
             ({"ours": "attention", "first": reading_order}, ("ours", "first", "random")),
         ],
     )
-    def test_the_control_is_added(self, classifier, methods, expected):
+    def test_the_random_control_is_added(self, classifier, methods, expected):
         assert report_of(classifier, methods=methods).methods == expected
 
     def test_a_method_and_its_function_are_measured_alike(self, classifier):
@@ -78,7 +78,7 @@ class TestDocuments:
         listed, iterated = report_of(classifier), report_of(classifier, iter(UNSEEN))
         assert listed.means == iterated.means
 
-    def test_one_class_never_flips_and_never_falls(self):
+    def test_a_model_of_one_class_never_flips_or_drops(self):
         with pytest.warns(UserWarning, match="single class"):
             same = tiny().fit(TEXTS, ["pos"] * len(TEXTS))
         found = report_of(same, TEXTS[:3])
@@ -87,7 +87,7 @@ class TestDocuments:
 
 
 class TestNumbers:
-    def test_all_words_taken_out_leave_the_empty_document(self, classifier):
+    def test_removing_all_words_leaves_the_empty_document(self, classifier):
         found = report_of(classifier, fractions=[1.0])
         proba, empty = classifier.predict_proba(UNSEEN), classifier.predict_proba([""])[0]
         expected = proba.max(axis=1) - empty[proba.argmax(axis=1)]
@@ -95,7 +95,7 @@ class TestNumbers:
             np.delete(found.values["comprehensiveness"]["first"], 6), np.delete(expected, 6)
         )
 
-    def test_it_is_what_texts_without_the_words_are_predicted_as(self):
+    def test_comprehensiveness_compares_texts_with_and_without_the_words(self):
         # Words are cut out within their sentence, so the rest of the text reads the same.
         labels = np.where(np.array(LABELS) == "pos", 1, 0)
         classifier = tiny(max_epochs=5).fit(TEXTS, labels)
@@ -108,18 +108,18 @@ class TestNumbers:
             whole[top] - without[top], abs=1e-6
         )
 
-    def test_an_interval_of_a_difference_is_that_of_the_pairs(self, classifier):
+    def test_intervals_of_differences_are_paired(self, classifier):
         found = report_of(classifier, LONG)
         for metric, by_method in found.values.items():
             pairs = by_method["first"] - by_method["random"]
             expected = ttest_1samp(pairs, 0, nan_policy="omit").confidence_interval()
             assert found.differences[metric]["first"] == pytest.approx(expected)
 
-    def test_a_method_that_is_the_control_differs_by_nothing(self, classifier):
+    def test_the_random_control_does_not_differ_from_itself(self, classifier):
         found = report_of(classifier, methods={"chance": "random"})
         assert found.differences["flip"]["chance"] == (0.0, 0.0)
 
-    def test_seconds_are_those_of_explaining_one_document(self, classifier):
+    def test_seconds_are_the_time_to_explain_one_document(self, classifier):
         from time import perf_counter, sleep
 
         def slow(estimator, X):
@@ -148,7 +148,7 @@ class TestSeeds:
         assert pickle.dumps(np.random.get_state()) == before
 
 
-def test_each_method_has_a_line_with_both_means(report):
+def test_the_plot_shows_both_means_of_each_method(report):
     pytest.importorskip("matplotlib").use("agg")
     ax = report.plot()
     assert [label.get_text() for label in ax.get_yticklabels()] == ["attention", "random"]
@@ -165,7 +165,7 @@ class TestOneOrTwoDocuments:
         texts = LONG[: request.param]
         return report_of(classifier, ["", *texts])
 
-    def test_it_has_means_and_no_interval(self, lone):
+    def test_one_or_two_documents_have_means_and_no_interval(self, lone):
         for metric in lone.metrics:
             for method in lone.methods:
                 assert np.isfinite(lone.means[metric][method])

@@ -19,7 +19,7 @@ def classifier():
 
 
 class TestOnWords:
-    def test_by_hand(self):
+    def test_word_scores_from_pieces_worked_by_hand(self):
         # "don't go": the pieces don, t and go; the words don't and go.
         pieces = np.array([(6, 8, -1.0), (0, 3, 0.5), (4, 5, 0.25)])
         words = np.array([(0, 5), (6, 8)])
@@ -35,7 +35,7 @@ class TestOnWords:
 
 
 class TestDocuments:
-    def test_reviews_to_explain_are_others_than_those_trained_on(self):
+    def test_reviews_to_explain_are_not_training_reviews(self):
         documents = documents_of("make_reviews", 50)
         assert len(documents.texts) == len(documents.labels) == len(documents.rationales) == 50
         assert not set(documents.texts) & set(documents.train_texts)
@@ -47,7 +47,7 @@ class TestDocuments:
 
 
 class TestAgreement:
-    def test_by_hand(self):
+    def test_agreement_with_rationales_worked_by_hand(self):
         # Ranks of the marked words are 1 and 3 of 4: precision 1 and 2/3, one of the first two.
         scores, spans = np.array([0.9, 0.5, 0.2, 0.1]), [(1, 3), (7, 8)]  # the words aa and cc
         found = agreement([scores] * 2, [explained("aa bb cc. dd")] * 2, [spans, []])

@@ -44,7 +44,7 @@ class TestTopCounts:
 
 
 class TestComprehensivenessAndSufficiency:
-    def test_by_hand(self, praise):
+    def test_comprehensiveness_and_sufficiency_worked_by_hand(self, praise):
         # Document 0 is class 1 with 0.9. One word out: 0.7, alone 0.5. Three out: 0.3, alone 0.9.
         # Document 1 is class 0 with 0.7 whatever is taken out.
         rank = rank_words(praise, PRAISE_FIRST)
@@ -54,7 +54,7 @@ class TestComprehensivenessAndSufficiency:
         np.testing.assert_allclose(found[0], [(0.2 + 0.6) / 2, 0], atol=1e-12)
         np.testing.assert_allclose(found[1], [(0.4 + 0.0) / 2, 0], atol=1e-12)
 
-    def test_the_class_is_the_one_that_is_decided(self, praise):
+    def test_scores_are_those_of_the_class_decided(self, praise):
         found = comprehensiveness_and_sufficiency(
             by_praise,
             praise,
@@ -71,7 +71,7 @@ def never_praise(probabilities):
 
 
 class TestFlipShares:
-    def test_by_hand(self, praise):
+    def test_flip_shares_worked_by_hand(self, praise):
         # 0.9, then 0.7, then 0.5 (class 0, the first of equals) after two of ten words.
         shares = flip_shares(by_praise, praise, by_praise(praise), rank_words(praise, PRAISE_FIRST))
         np.testing.assert_allclose(shares, [0.2, 1.0])
@@ -83,7 +83,7 @@ class TestFlipShares:
         shares = flip_shares(by_praise, documents, by_praise(documents), rank)
         np.testing.assert_allclose(shares, [1 / 7])
 
-    def test_the_first_change_counts_even_if_it_is_taken_back(self):
+    def test_the_first_flip_counts_even_if_it_is_reversed_later(self):
         documents = DocumentArray.from_nested([[[2, 3, 4, 5]]])
 
         def by_parity(documents):
@@ -93,7 +93,7 @@ class TestFlipShares:
         shares = flip_shares(by_parity, documents, by_parity(documents), np.arange(4))
         np.testing.assert_allclose(shares, [0.25])
 
-    def test_no_words_left_is_no_decision_to_look_at(self):
+    def test_flip_shares_never_score_documents_without_words(self):
         asked = []
 
         def remembered(documents):
@@ -122,13 +122,13 @@ class TestLinearDatamodelingScores:
     def test_only_the_order_of_sums_counts(self, sign, expected):
         assert self.scores(np.exp(sign * self.sums / 8))[0] == pytest.approx(expected)
 
-    def test_it_is_spearmans_correlation(self):
+    def test_the_score_is_spearmans_correlation(self):
         of_sets = np.random.RandomState(1).random_sample(20).round(1)  # with ties
         expected = spearmanr(self.sums, of_sets).statistic
         assert self.scores(of_sets)[0] == pytest.approx(expected)
 
-    def test_it_is_zero_without_a_difference_of_contributions(self):
+    def test_the_score_is_zero_if_all_contributions_are_equal(self):
         assert self.scores(self.sums, np.zeros(8))[0] == 0
 
-    def test_it_is_missing_with_equal_scores_and_with_few_sentences(self):
+    def test_the_score_is_nan_for_equal_scores_and_few_sentences(self):
         assert np.isnan(self.scores(np.ones(20))).all()

@@ -46,7 +46,7 @@ def test_every_method_that_reads_documents_has_ngram_contributions(two, method):
 # The score
 
 
-def test_contributions_of_three_classes_weigh_the_others_by_their_probability(three):
+def test_contributions_weigh_the_other_classes_by_their_probability(three):
     model, documents = three.ngram_model_, three.tokenizer_.transform(TEXTS[:1])
     explanation = three.explain(TEXTS[:1], target="b", method="gradient_attention")[0]
     proba = explanation.probabilities
@@ -90,7 +90,7 @@ def member(request):
 
 
 @each_method
-def test_every_member_of_the_family_is_explained_by_every_method(member, method):
+def test_every_network_variant_is_explained_by_every_method(member, method):
     explanations = member.explain(UNSEEN, method=method, target="pos")
     assert [len(e.words) for e in explanations] == [len(e.contributions) for e in explanations]
     assert any(np.any(e.contributions) for e in explanations)
@@ -158,7 +158,7 @@ def test_few_sentences_get_exact_shapley_values(classifier):
     assert explanation.sentence_errors.tolist() == [0, 0, 0, 0]
 
 
-def test_values_sum_to_the_log_odds_less_those_without_words(classifier):
+def test_values_sum_to_log_odds_relative_to_an_empty_document(classifier):
     label = classifier.classes_[1]
     texts = [*TEXTS_OF_ALL_LENGTHS, LONG]
     whole, nothing = log_odds(classifier, texts, label), log_odds(classifier, [""], label)[0]
@@ -184,7 +184,7 @@ def test_orders_are_sampled_until_the_error_is_a_tenth(classifier):
     assert max(map(large_error, explanations)) <= 0.1
 
 
-def test_a_document_has_as_many_orders_alone_as_among_others(classifier):
+def test_a_document_is_explained_alike_alone_and_in_a_batch(classifier):
     for text, among in zip(ODD, classifier.explain(ODD), strict=True):
         alone = classifier.explain([text])[0]
         for name in ("contributions", "sentence_errors"):

@@ -40,7 +40,7 @@ def test_over_predicted_classes_get_a_larger_implied_share():
 
 class TestEstimates:
     @pytest.mark.parametrize("mix", [(0.1, 0.2, 0.7), (0.3, 0.6, 0.1)])
-    def test_they_find_the_shares_within_their_intervals(self, mix):
+    def test_estimates_are_accurate_and_intervals_cover_the_true_shares(self, mix):
         p, t = calibrated(2_000, mix, 0)
         found = estimated_mix(p, reference(), THREE)
         shares = np.bincount(t) / len(t)
@@ -63,12 +63,12 @@ class TestEstimates:
         unmoved = next(one for one in found if not one.moved)
         assert "may be that of the training documents" in unmoved.text
 
-    def test_few_documents_leave_the_model_alone(self):
+    def test_too_few_documents_give_no_new_priors(self):
         found = estimated_mix(calibrated(99, (0.1, 0.2, 0.7), 0)[0], reference(), THREE)
         assert (found.moved, found.priors) == (False, None)
         assert "99 documents are too few" in found.text
 
-    def test_each_of_several_labels_moves_by_itself(self):
+    def test_shares_of_several_labels_are_estimated_separately(self):
         rng, target = np.random.RandomState(0), AnyOfLabels(np.arange(2), np.full(2, 0.5))
 
         def drawn(share, n):  # where the training has a share of 0.3

@@ -119,7 +119,7 @@ FITTED = {
 
 
 @pytest.mark.parametrize("kind", FITTED)
-def test_every_kind_of_model_is_stored_with_its_p_values(kind, tmp_path):
+def test_saved_models_of_every_kind_give_the_same_p_values(kind, tmp_path):
     model, encoder = FITTED[kind](), HashEncoder() if kind == "encoder" else None
     texts = [*NEW[:40], *GERMAN, ""]
     given = pd.DataFrame({"text": texts, "price": 1}) if kind == "table" else texts
@@ -150,6 +150,6 @@ def test_without_calibration_p_values_are_nan_with_a_warning():
         assert np.isnan(novelty(portions, NEW[:2])).all()
 
 
-def test_other_models_are_refused():
+def test_a_tokenizer_is_refused():
     with pytest.raises(TypeError, match="novelty needs a HANClassifier"):
         novelty(sk_han.HierarchicalTokenizer().fit(X), NEW)

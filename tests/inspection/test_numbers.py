@@ -66,7 +66,7 @@ def found(regressor):
 
 
 class TestReport:
-    def test_scores_are_those_of_scikit_learn(self, regressor, found):
+    def test_scores_match_scikit_learn(self, regressor, found):
         assert isinstance(found, NumberReport)
         for name, predicted in (("model", regressor.predict(X)), ("baseline", found.baseline)):
             scores = found.scores[name]
@@ -85,7 +85,7 @@ class TestReport:
         assert gain == pytest.approx(regressor.score(X, Y) - linear.score(X, Y))
         assert low < gain < high
 
-    def test_coverage_is_that_of_the_intervals(self, regressor, found):
+    def test_coverage_is_the_share_inside_the_prediction_intervals(self, regressor, found):
         lower, upper = regressor.predict_interval(X, 0.8).T
         inside = ((lower <= Y) & (upper >= Y)).mean()
         assert found.scores["model"]["coverage_80"] == inside
@@ -114,7 +114,7 @@ class TestReport:
         assert lowest.mean_absolute_error == pytest.approx(np.abs(errors[rows]).mean())
         assert sum(each.n_documents for each in found.by_length) == len(Y)
 
-    def test_the_picture_counts_each_document_in_its_ranges(self, found):
+    def test_the_plot_counts_each_document_in_one_cell(self, found):
         counts = found.matrix.counts
         assert counts.shape == (8, 8)
         assert counts.sum() == len(Y)
@@ -131,7 +131,9 @@ class TestReport:
                 assert scores[name + end] == pytest.approx(expected, rel=1e-4)
 
     @pytest.mark.parametrize("door", ["pipeline", "search", "scorer"])
-    def test_other_doors_report_as_the_regressor_does(self, door, regressor, found, tmp_path):
+    def test_scorers_searches_and_pipelines_report_like_the_regressor(
+        self, door, regressor, found, tmp_path
+    ):
         texts, own = TEXTS, small(validation_fraction=0.3)
         if door == "scorer":
             sk_han.save(regressor, tmp_path / "prices.han")
@@ -168,7 +170,7 @@ class TestReport:
             "baseline is an int; give a fitted regressor": {"baseline": 3},
         }.items(),
     )
-    def test_what_is_wrong_is_named(self, regressor, said, arguments):
+    def test_invalid_arguments_are_named(self, regressor, said, arguments):
         with pytest.raises((TypeError, ValueError), match=said):
             report(regressor, **{"X": X, "y": Y, **arguments})
 
@@ -201,7 +203,7 @@ class TestFaithfulness:
         of_low = measured.values["comprehensiveness"]["shapley"][low].mean()
         assert of_low > measured.values["comprehensiveness"]["random"][low].mean()
 
-    def test_a_drop_is_that_of_the_predicted_number(self, regressor):
+    def test_comprehensiveness_is_the_drop_of_the_predicted_number(self, regressor):
         whole, less, none = regressor.predict([X[0], X[0].split(".", 1)[1], ""])
         sign = np.sign(whole - none)
 
@@ -216,7 +218,7 @@ class TestFaithfulness:
         assert drop == pytest.approx(sign * (whole - less), abs=1e-3)
 
 
-def test_other_numbers_give_an_alarm_and_like_ones_do_not(regressor):
+def test_drift_alarms_for_changed_numbers_but_not_similar_ones(regressor):
     assert not drift(regressor, X).alarm
     superb = [text for text, grade in zip(X, GRADES[HELD_OUT], strict=True) if grade == 4]
     found = drift(regressor, superb * 6)
@@ -226,7 +228,7 @@ def test_other_numbers_give_an_alarm_and_like_ones_do_not(regressor):
 
 
 class TestSummary:
-    def test_words_of_dear_rooms_make_numbers_higher_and_others_lower(self, regressor):
+    def test_words_of_expensive_rooms_raise_predictions_and_others_lower_them(self, regressor):
         found = summarize(regressor, X)
         higher, lower = found["higher"], found["lower"]
         for terms, word in (
@@ -239,7 +241,7 @@ class TestSummary:
         assert higher.n_predicted == (regressor.predict(X) > found.middle).sum()
         assert higher.n_documents == lower.n_documents == len(X)
 
-    def test_a_contribution_is_what_explain_says_on_average(self, regressor):
+    def test_a_contribution_is_the_mean_of_explanations(self, regressor):
         found = summarize(regressor, X, k=1)
         (term,) = found["higher"].of("network", speaks_for=True)
         sums = []
@@ -250,7 +252,7 @@ class TestSummary:
         assert len(sums) == term.n_documents
         assert term.contribution == pytest.approx(np.mean(sums), rel=1e-4)
 
-    def test_its_page_has_the_words_for_numbers(self, regressor):
+    def test_the_summary_speaks_of_numbers_instead_of_classes(self, regressor):
         text = str(summarize(regressor, X, k=1))
         assert "predicted above" in text
         assert "adds to the predicted number" in " ".join(text.split())

@@ -88,14 +88,14 @@ FOUND = {
 
 
 @pytest.mark.parametrize("function", FOUND, ids=lambda function: function.__name__)
-def test_every_function_takes_the_model_inside(models, function):
+def test_every_function_uses_the_model_inside_meta_estimators(models, function):
     expected = FOUND[function](fitted_classifier())
     for name, model in models.items():
         found = FOUND[function](model)
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5, err_msg=name)
 
 
-def test_searches_and_frozen_estimators_are_saved_as_their_model(models, tmp_path):
+def test_searches_and_frozen_estimators_are_saved_as_the_model_inside(models, tmp_path):
     for name in ("search", "frozen"):
         sk_han.save(models[name], tmp_path / "model.han")
         found = sk_han.load(tmp_path / "model.han").predict_proba(TEXTS)

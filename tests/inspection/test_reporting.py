@@ -26,7 +26,7 @@ def found(classifier):
     return report(classifier, HELD_OUT, Y, X_train=TEXTS, y_train=LABELS)
 
 
-def test_predictions_are_those_of_the_model(classifier, found):
+def test_the_report_uses_the_predictions_of_the_model(classifier, found):
     np.testing.assert_allclose(found.probabilities, classifier.predict_proba(HELD_OUT), atol=1e-6)
     assert found.scores["model"]["accuracy"] == classifier.score(HELD_OUT, Y)
     assert found.labels == ("neg", "pos")
@@ -45,7 +45,7 @@ def test_without_training_documents_there_is_no_linear_baseline(classifier):
     assert found.trained_on.tolist() == []
 
 
-def test_intervals_are_those_of_groups(classifier, found):
+def test_intervals_are_computed_over_groups(classifier, found):
     groups = np.arange(36) // 4
     of_groups = report(classifier, HELD_OUT, Y, X_train=TEXTS, y_train=LABELS, groups=groups)
     alone, model = (each.scores["model"] for each in (found, of_groups))
@@ -164,7 +164,7 @@ def test_labels_of_the_training_documents_alone_are_known_too(classifier):
     assert found.baseline.shape == (36, 3)
 
 
-def test_a_pipeline_is_reported_as_its_classifier_is():
+def test_a_pipeline_gets_the_same_report_as_its_classifier():
     pipeline = fitted_pipeline()
     y = np.where(np.arange(36) == 4, "pos", Y)
     found = report(pipeline, HELD_OUT, y)
@@ -197,7 +197,7 @@ def test_any_classifier_has_a_report_without_explanations():
     assert found.to_html()
 
 
-def test_a_tuned_threshold_is_reported_by_its_predictions():
+def test_a_report_uses_the_predictions_of_a_tuned_threshold():
     inside = make_pipeline(TfidfVectorizer(), LogisticRegression())
     model = FixedThresholdClassifier(inside, threshold=0.56, pos_label="pos")
     texts, y = ["a day", *HELD_OUT], np.append(["pos"], Y)
@@ -233,7 +233,7 @@ def test_ids_replace_row_numbers(classifier):
     assert given.to_html() == found.to_html()
 
 
-def test_another_mix_of_predictions_is_noted_beyond_chance():
+def test_a_significant_change_of_the_class_mix_is_noted():
     classifier = tiny(max_epochs=3, lr=0.05).fit(TEXTS, LABELS)
     texts = 120 * [
         text for text, label in zip(TEXTS[:6], LABELS[:6], strict=True) if label == "pos"

@@ -162,7 +162,7 @@ def test_labels_unknown_to_the_model_count_as_mistakes(classifier):
     assert "3 documents have a label that the model does not know, 'new'" in found.notes[0]
 
 
-def test_errors_are_those_of_the_predicted_class(classifier):
+def test_errors_are_counted_for_predict_not_for_the_likeliest_class(classifier):
     tuned = FixedThresholdClassifier(classifier, threshold=0, pos_label="pos").fit(TEXTS, LABELS)
     found = selective_threshold(tuned, HELD_OUT, Y)  # always "pos"
     assert found.n_errors[-1] == 45

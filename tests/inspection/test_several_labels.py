@@ -47,7 +47,7 @@ def names(row):
     return tuple(label for label, has in zip(Y.columns, row, strict=True) if has)
 
 
-def test_a_report_on_a_search_uses_thresholds_of_its_model():
+def test_reports_on_a_search_use_thresholds_of_the_best_model():
     model = HANClassifier(**SMALL, max_epochs=1, threshold=[0.2, 0.3, 0.9])
     search = GridSearchCV(model, {"dropout": [0.3]}, cv=2).fit(X[TRAIN], Y[TRAIN].to_numpy())
     for found in (search, make_pipeline(FunctionTransformer(), search)):
@@ -89,7 +89,7 @@ def test_thresholds_are_advised_if_too_few_labels_are_predicted(fitted):
     assert note.startswith("Many labels are missed: micro recall is 0.00, micro precision 0.00.")
 
 
-def test_an_explanation_knows_the_labels_that_the_document_gets(fitted, explained):
+def test_an_explanation_has_the_predicted_labels_and_thresholds(fitted, explained):
     assert [e.labels for e in explained] == list(map(names, fitted.predict(X[TEST])))
     assert [e.answer for e in explained] == [e.labels for e in explained]
     likeliest = fitted.predict_proba(X[TEST]).argmax(axis=1)
@@ -122,7 +122,7 @@ def test_true_labels_come_as_an_indicator_or_as_names(explained, given):
         ([("early",)] * 40, "'early'"),
     ],
 )
-def test_other_true_labels_are_refused(explained, given, message):
+def test_invalid_true_labels_are_refused(explained, given, message):
     with pytest.raises(ValueError, match=message):
         explained.mistakes(given)
 
@@ -198,7 +198,7 @@ def test_the_linear_baseline_has_one_regression_for_each_label(found):
     assert found.scores["baseline"]["micro_f1"] == pytest.approx(given)
 
 
-def test_figures_are_those_of_scikit_learn(fitted, found):
+def test_scores_match_scikit_learn(fitted, found):
     t, decided = Y[TEST].to_numpy(), fitted.predict(X[TEST])
     proba = fitted.predict_proba(X[TEST])
     scores = found.scores["model"]
@@ -227,7 +227,7 @@ def test_figures_are_those_of_scikit_learn(fitted, found):
     assert frame["f1"].tolist() == pytest.approx(f1_score(t, decided, average=None).tolist())
 
 
-def test_intervals_of_a_report_are_those_of_groups(fitted):
+def test_intervals_of_a_report_are_computed_over_groups(fitted):
     texts, t = X[TEST][:20], Y[TEST].iloc[:20]
     once = report(fitted, texts, t, baseline=None).scores["model"]
     # Each text is there three times, which makes nothing surer.

@@ -64,7 +64,7 @@ def put(X, words, rows=PLANTED):
 
 
 class TestKinds:
-    def test_a_word_and_a_pair_of_words(self):
+    def test_slices_of_a_word_and_a_word_pair_are_found(self):
         X = put(put(texts(), "zinc", range(40, 80)), "Zorkal")
         assert names(of_texts(X), "word") == ["zorkal"]
         # Of two frequent words, only where they follow each other.
@@ -72,7 +72,7 @@ class TestKinds:
         X = put(put(X, "w2 and w1", range(40, 200)), "w1 w2")
         assert names(of_texts(X), "word")[0] == "w1 w2"
 
-    def test_a_length(self):
+    def test_slices_of_a_document_length_are_found(self):
         longest = of_texts([text + " w1 w2 w3 w4" * (i < 40) for i, text in enumerate(texts())])
         assert [(one.kind, one.name) for one in longest.slices if one.kind == "length"] == [
             ("length", "12")
@@ -81,17 +81,17 @@ class TestKinds:
         X = [" ".join(text.split()[:n]) for text, n in zip(texts(), lengths, strict=True)]
         assert names(of_texts(X), "length")[0] == "3 to 6"
 
-    def test_a_group_by_its_name(self):
+    def test_a_slice_of_a_group_has_the_groups_name(self):
         groups = np.where(np.arange(N) < 40, "Ann", [f"author {i % 9}" for i in range(N)])
         assert names(of_texts(texts(), groups=groups), "group") == ["Ann"]
 
-    def test_a_label(self):
+    def test_a_slice_of_a_true_label_is_found(self):
         X = [text if i % 4 == 0 else f"b{text[1:]}" for i, text in enumerate(texts())]
         predicted = FirstWord().predict(X)
         y = with_mistakes(predicted, np.flatnonzero(predicted == "b"), 0.2)
         assert names(of_texts(X, y), "label") == ["a"]  # which is taken for b
 
-    def test_one_of_several_labels(self):
+    def test_a_slice_of_one_of_several_labels_is_found(self):
         true = np.random.RandomState(0).random_sample((N, 3)) < 0.3
         predicted = true.copy()
         predicted[true[:, 1], 0] ^= True
@@ -136,9 +136,7 @@ class TestColumns:
             ("day", lambda values: values < "2024-02-10", "day = 2024-01-01 to 2024-02-09"),
         ],
     )
-    def test_a_value_of_a_column_is_found_whether_the_model_reads_it_or_not(
-        self, table, column, rows, name
-    ):
+    def test_slices_are_found_in_used_and_unused_columns(self, table, column, rows, name):
         model = tiny(text_column="text", columns=["shop", "price", "day"], max_epochs=4)
         model.fit(table, np.resize(np.where(LABELS == "pos", "a", "b"), N))
         y = with_mistakes(model.predict(table), np.flatnonzero(rows(table[column])))
@@ -163,7 +161,7 @@ class TestColumns:
 
 
 class TestNumbers:
-    def test_a_slice_is_far_off_more_often(self):
+    def test_a_slice_with_more_large_errors_is_found(self):
         class Zero(FirstWord):
             _estimator_type = "regressor"
 
@@ -186,7 +184,7 @@ class TestNumbers:
 
 
 class TestFigures:
-    def test_they_are_those_of_the_documents(self):
+    def test_figures_of_a_slice_match_its_documents(self):
         X = put(texts(), "zorkal")
         found = of_texts(X)
         (one,) = (one for one in found.slices if one.name == "zorkal")
@@ -197,7 +195,7 @@ class TestFigures:
         assert "zorkal" in found.to_text()
         assert f"corrected for the {found.n_slices:,} slices" in found.to_html()
 
-    def test_p_values_are_those_of_fishers_test_after_holm(self):
+    def test_p_values_are_fishers_test_corrected_by_holm(self):
         groups = np.arange(N) // 40
         y = with_mistakes(FirstWord().predict(texts()), share=0.35)
         found = report(
@@ -212,7 +210,7 @@ class TestFigures:
         assert (one.kind, one.name) == ("group", "0")
         assert one.p_value == pytest.approx(10 * p * 3)
 
-    def test_slices_of_the_same_documents_are_one(self):
+    def test_slices_of_the_same_documents_are_merged(self):
         found = of_texts(put(texts(), "alpha beta gamma"))
         (one,) = (one for one in found.slices if one.kind == "word")
         assert len({one.name, *one.also}) == 3

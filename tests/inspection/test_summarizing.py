@@ -61,7 +61,7 @@ def test_the_ngram_part_of_a_word_is_exact():
         assert term.contribution == pytest.approx(np.mean(found[term.text]), abs=1e-6)
 
 
-def test_both_parts_sum_to_what_explanations_say(fitted, summary):
+def test_both_parts_sum_to_the_mean_contributions_of_explanations(fitted, summary):
     explanations = [
         e for e in fitted.explain(TEXTS, method="gradient_attention") if e.predicted == "neg"
     ]
@@ -77,7 +77,7 @@ def test_ngrams_are_readable_though_the_model_knows_only_hash_values(summary):
     assert {"good", "a good", "a good day"} <= texts
 
 
-def test_weights_are_those_of_the_ngram_model(fitted, summary):
+def test_weights_are_the_scaled_weights_of_the_ngram_model(fitted, summary):
     weights = {term.text: term.weight for term in summary["pos"].terms if term.part == "ngrams"}
     largest = fitted.ngram_scale_ * fitted.ngram_model_.weights.max()
     assert max(weights.values()) == pytest.approx(largest, rel=1e-6)
@@ -140,7 +140,7 @@ def test_deciding_words_carry_more_than_random_ones():
     assert found.removal.fall > 2 * found.removal.fall_random > 0
 
 
-def test_documents_without_words_fall_by_nothing(fitted):
+def test_removal_changes_nothing_in_documents_without_words(fitted):
     removal = summarize(fitted, ["", ""]).removal
     assert (removal.fall, removal.fall_random, removal.carried) == (0, 0, None)
 
@@ -161,7 +161,7 @@ def test_contexts_point_into_the_given_texts(fitted):
                 assert fitted.predict([text])[0] == context.predicted
 
 
-def test_contexts_of_drawn_documents_have_their_numbers(fitted):
+def test_contexts_of_sampled_documents_have_the_original_row_numbers(fitted):
     texts = [""] * 50 + TEXTS + [""] * 50
     found = summarize(fitted, texts, max_documents=60)
     assert (found.n_documents, found.n_given) == (60, len(texts))
@@ -178,7 +178,7 @@ def test_contexts_of_drawn_documents_have_their_numbers(fitted):
         lambda texts: pd.Series(texts, index=range(9, 0, -1)),
     ],
 )
-def test_documents_may_be_any_that_explain_takes(fitted, given):
+def test_summarize_takes_the_same_documents_as_explain(fitted, given):
     found = summarize(fitted, given(TEXTS[:9]), max_documents=6)
     assert found == summarize(fitted, TEXTS[:9], max_documents=6)
 
@@ -260,7 +260,7 @@ def test_values_of_columns_are_terms_whose_contributions_are_exact(of_a_table):
     assert "product = phone" in summary.to_text()
 
 
-def test_a_value_decides_where_the_prediction_without_it_is_another(of_a_table):
+def test_a_value_decides_where_removal_changes_the_prediction(of_a_table):
     model, frame, summary = of_a_table
     term = summary["positive"].of("columns", speaks_for=True)[0]
     chosen = frame[frame["product"] == "phone"][:100]

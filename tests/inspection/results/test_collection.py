@@ -24,7 +24,7 @@ def predicting(*labels, y_true=None):
     )
 
 
-def test_a_list_is_a_sequence_whose_slices_are_lists():
+def test_slices_of_an_explanation_list_are_explanation_lists():
     explanations = ExplanationList(explained(f"Number {i}.") for i in range(5))
     assert len(explanations) == 5
     assert explanations[-1].text == "Number 4."
@@ -49,7 +49,7 @@ CHOSEN = {
 
 
 @pytest.mark.parametrize("name", CHOSEN)
-def test_chosen_documents_keep_their_numbers_and_labels(name):
+def test_selected_documents_keep_their_row_numbers_and_labels(name):
     index, numbers = CHOSEN[name]
     labels = ["pos", "neg", "neg", "pos"]
     chosen = predicting("pos", "pos", "neg", "neg", y_true=labels)[index]
@@ -78,7 +78,7 @@ ANOTHER_KIND = "An index of an ExplanationList is an integer, a slice"
     ],
     ids=str,
 )
-def test_an_index_that_chooses_nothing_is_refused(index, message):
+def test_an_index_that_selects_nothing_is_refused(index, message):
     error = TypeError if message == ANOTHER_KIND else IndexError
     with pytest.raises(error, match=message):
         predicting("pos", "pos", "neg", "neg")[index]

@@ -111,7 +111,7 @@ def test_top_words_are_sorted_by_magnitude_then_position():
     ("arguments", "message"),
     [((-1,), "k must be"), (("five",), "k must be"), ((1, "words"), "level must be")],
 )
-def test_top_refuses(arguments, message):
+def test_top_refuses_invalid_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
         explained().top(*arguments)
 

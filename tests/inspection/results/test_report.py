@@ -3,7 +3,7 @@ import pytest
 from tests.reports import made, made_of_labels
 
 
-def test_the_risk_coverage_curve_is_of_the_most_confident_documents():
+def test_the_risk_coverage_curve_keeps_the_most_confident_documents():
     # Their probabilities are 0.9 (wrong), 0.8, 0.8 (right), 0.7 (wrong), 0.7 (wrong) and 0.6.
     curve = made().risk_coverage
     assert [b.n_documents for b in curve] == [6, 5, 3]  # each number once

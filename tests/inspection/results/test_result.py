@@ -132,7 +132,7 @@ def _figures_are_closed() -> Iterator[None]:
     pytest.importorskip("matplotlib.pyplot").close("all")
 
 
-def test_there_are_no_other_results():
+def test_every_result_class_is_among_the_tested_results():
     def kinds(base: type) -> set[type]:
         return {base}.union(*map(kinds, base.__subclasses__()))
 
@@ -141,7 +141,7 @@ def test_there_are_no_other_results():
 
 
 @each_result
-def test_json_is_the_dict(result: Result, tmp_path: Any) -> None:
+def test_to_json_writes_the_values_of_to_dict(result: Result, tmp_path: Any) -> None:
     path = tmp_path / "result.json"
     assert result.to_json(path) is None  # else the last line of a cell would show all of it
     assert json.loads(result.to_json()) == result.to_dict()
@@ -157,7 +157,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_data_and_tables_are_as_stored(name: str) -> None:
+def test_data_and_tables_match_their_stored_copies(name: str) -> None:
     result: Any = RESULTS[name]
     data = {"repr": repr(result), "data": result.to_dict()}
     if hasattr(result, "to_frame"):
@@ -190,7 +190,7 @@ def test_a_missing_folder_is_named_with_the_repair(door: str, tmp_path: Any) -> 
         getattr(FIT, door)(tmp_path / "absent" / "result")
 
 
-def test_results_are_written_to_devices_directly(tmp_path: Any) -> None:
+def test_results_are_written_directly_to_device_files(tmp_path: Any) -> None:
     assert FIT.to_json(os.devnull) is None
     assert not Path(os.devnull).is_file()
     with pytest.raises(OSError, match="folder"):
@@ -215,14 +215,14 @@ def test_print_shows_the_text(result: Result) -> None:
 
 
 @pytest.mark.parametrize("result", DRAWN, ids=lambda result: type(result).__name__)
-def test_it_is_drawn_on_axes_that_are_given(result: Any) -> None:
+def test_results_are_plotted_on_given_axes(result: Any) -> None:
     ax = pytest.importorskip("matplotlib.pyplot").subplots()[1]
     assert result.plot(ax) is ax
     ax.figure.canvas.draw()
     assert result.plot() is not ax
 
 
-def test_the_figure_of_a_report_is_its_confusion_matrix():
+def test_the_plot_of_a_report_shows_the_confusion_matrix():
     pytest.importorskip("matplotlib")
     ax = made().plot()
     ax.figure.canvas.draw()
