@@ -44,7 +44,7 @@ def test_unused_memory_is_reused():
     ],
     ids=["rows", "transposed", "other type", "tensor", "view of a tensor", "there and back"],
 )
-def test_a_view_keeps_it(view):
+def test_a_view_keeps_the_memory_in_use(view):
     array = allocate(SHAPE)
     where, kept = address(array), view(array)
     del array

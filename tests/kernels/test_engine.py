@@ -19,7 +19,7 @@ def _nothing_loaded(monkeypatch):
 
 
 class TestUsingEngine:
-    def test_it_holds_inside_of_the_block(self):
+    def test_the_engine_is_set_only_inside_the_block(self):
         before = engine_in_use()
         with using_engine("torch"):
             assert engine_in_use() == "torch"
@@ -35,10 +35,10 @@ class TestWithoutNumba:
     def _no_numba(self, monkeypatch):
         monkeypatch.setattr(engine_choice, "find_spec", lambda name: None)
 
-    def test_auto_takes_pytorch_in_silence(self):
+    def test_auto_falls_back_to_pytorch_without_a_warning(self):
         assert engine_in_use() == "torch"
 
-    def test_asking_for_numba_warns_once_with_the_command(self):
+    def test_requesting_numba_warns_once_with_the_install_command(self):
         with using_engine("numba"):
             with pytest.warns(RuntimeWarning, match="pip install numba"):
                 assert engine_in_use() == "torch"

@@ -40,7 +40,7 @@ class TestKernels:
     @pytest.mark.gpu
     @pytest.mark.parametrize("lengths", [LENGTHS, [], [0, 0]], ids=["several", "none", "empty"])
     @pytest.mark.parametrize("hidden", [1, 5, 16, 50, LARGEST_HIDDEN])
-    def test_states_and_gradients_are_those_of_pytorch(self, gpu, hidden, lengths):
+    def test_states_and_gradients_match_pytorch(self, gpu, hidden, lengths):
         device = "cuda" if torch.cuda.is_available() else "cpu"
         torch.manual_seed(7)
         encoder = BidirectionalGRU(input_size=3, hidden_size=hidden)
@@ -134,7 +134,7 @@ class TestWhereTheyCompute:
 
         return Weight()
 
-    def test_not_on_a_cpu(self, monkeypatch):
+    def test_gpu_kernels_are_not_loaded_on_a_cpu(self, monkeypatch):
         monkeypatch.setattr(engine, "gpu_kernels", pytest.fail)
         encoder, index = BidirectionalGRU(3, 5), torch.zeros(2, dtype=torch.int64)
         assert encoder(torch.ones(1, 3), index, torch.tensor([2])).shape == (2, 10)
@@ -149,14 +149,14 @@ class TestWhereTheyCompute:
         monkeypatch.setattr(engine, "find_spec", lambda name: None)
         assert _gpu_kernels(weight) is None
 
-    def test_once_they_have_been_tried(self, monkeypatch, weight):
+    def test_gpu_kernels_are_tried_once_per_device(self, monkeypatch, weight):
         module, tried = ModuleType("kernels"), []
         monkeypatch.setattr(engine, "import_module", lambda name: module)
         module.check = tried.append
         assert _gpu_kernels(weight) is _gpu_kernels(weight) is module
         assert tried == [weight.device]
 
-    def test_not_on_an_older_gpu_beside_a_newer_one(self, monkeypatch, weight):
+    def test_each_gpu_is_checked_for_its_own_compute_capability(self, monkeypatch, weight):
         module, capability = ModuleType("kernels"), {}
         monkeypatch.setattr(torch.cuda, "get_device_capability", capability.get)
         monkeypatch.setattr(engine, "import_module", lambda name: module)

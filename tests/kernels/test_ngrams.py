@@ -48,7 +48,7 @@ def both(function):
 
 @pytest.mark.parametrize("n_scores", [1, 3])
 @pytest.mark.parametrize("ngram_range", RANGES)
-def test_scores_and_attributions_are_those_of_numpy(ngram_range, n_scores):
+def test_scores_and_attributions_match_numpy(ngram_range, n_scores):
     model, documents = random_model(ngram_range, n_scores), random_documents()
     expected, found = both(lambda: model.logits(documents))
     assert found.dtype == expected.dtype
@@ -60,7 +60,7 @@ def test_scores_and_attributions_are_those_of_numpy(ngram_range, n_scores):
 
 @pytest.mark.parametrize("nested", [[[]], [[[7]]], [[], [[2, 3]], []]])
 @pytest.mark.parametrize("n_known", [0, 7])
-def test_documents_may_hold_no_ngram_and_a_model_know_none(nested, n_known):
+def test_documents_and_models_without_ngrams_are_accepted(nested, n_known):
     documents = DocumentArray.from_nested(nested)
     buckets, ratios = np.arange(n_known), np.ones((n_known, 1), dtype=np.float32)
     model = NgramModel(classes(2), (2, 3), buckets, ratios, ratios, np.ones(1, np.float32))

@@ -115,7 +115,7 @@ def test_tags_are_read_as_by_python(name):
     assert_same([f"Some word {tag} Other word {tag} and" for tag in tags])
 
 
-def test_texts_of_many_chunks_share_their_types(monkeypatch):
+def test_texts_in_many_chunks_are_read_as_by_python(monkeypatch):
     monkeypatch.setattr(scanning, "_CODES_AT_ONCE", 50)
     assert_same([f"Word {i} w{i % 7}. Also word{i} " * (i % 11) for i in range(200)])
 
@@ -160,7 +160,7 @@ def test_lower_case_of_abbreviations_does_not_depend_on_context():
     assert not set("".join(LISTED).lower()) & {"σ", "ς", "\u0307"}
 
 
-def test_characters_beyond_those_asked_for_are_neither_spaces_nor_alphanumeric():
+def test_characters_beyond_the_property_table_are_neither_spaces_nor_alphanumeric():
     # Those that have a case or are digits are alphanumeric too.
     beyond = map(chr, range(_WITH_PROPERTIES, 0x110000))
     assert not [letter for letter in beyond if letter.isalnum() or letter.isspace()]

@@ -103,7 +103,7 @@ def test_each_direction_counts_for_its_last_state():
 
 
 @each_member
-def test_logits_and_attention_are_those_of_the_network(make_network, batch, params):
+def test_logits_and_attention_match_the_network(make_network, batch, params):
     network = make_network(**params)
     found, expected = network.gradient_attention(*batch, fixed), network.attend(*batch)
     for name in ("logits", "word_attention", "sentence_attention"):
@@ -118,7 +118,7 @@ def test_a_network_in_training_mode_is_read_without_dropout(make_network, batch)
 
 
 @each_member
-def test_documents_without_words_have_no_parts(make_network, params):
+def test_documents_without_words_have_no_contributions(make_network, params):
     nothing = torch.empty(0, dtype=torch.int64)
     found = make_network(**params).gradient_attention(
         nothing, nothing, torch.zeros(5, dtype=torch.int64), fixed

@@ -60,7 +60,7 @@ def states_and_gradients(encoder, inputs, index, lengths):
 
 @with_kernels
 class TestWhatKernelsTake:
-    def test_single_precision_on_the_cpu(self, encoder):
+    def test_kernels_need_single_precision_and_the_cpu(self, encoder):
         assert encoder.has_kernels
         assert not encoder.double().has_kernels
         assert not encoder.float().to("meta").has_kernels
@@ -186,7 +186,7 @@ class TestPackedRNN:
         assert type(encoder) is (BidirectionalGRU if by_hand else PackedRNN)
 
     @each_kind
-    def test_states_are_those_of_torch_for_each_sequence_alone(
+    def test_states_match_torch_for_each_sequence_alone(
         self, make_encoder, inputs, index, rnn, num_layers, bidirectional
     ):
         encoder = make_encoder(rnn, num_layers, bidirectional)
@@ -204,7 +204,7 @@ def encoders(rnn, num_layers, bidirectional, **sizes):
 
 
 @each_kind
-def test_weights_start_as_those_of_torch(rnn, num_layers, bidirectional):
+def test_initial_weights_have_the_shapes_and_range_of_torch(rnn, num_layers, bidirectional):
     classes = {"gru": nn.GRU, "lstm": nn.LSTM, "rnn": nn.RNN}
     reference = classes[rnn](5, 101, num_layers=num_layers, bidirectional=bidirectional)
     shapes = {name: weight.shape for name, weight in reference.named_parameters()}
@@ -230,7 +230,7 @@ def test_no_tokens_give_no_states_and_gradients_of_zero(
 
 @pytest.mark.parametrize("lengths", [[2, 2], [2, 2, 2], [6, -1]])
 @pytest.mark.parametrize("rnn", ["gru", "lstm"])
-def test_lengths_of_other_tokens_are_refused(rnn, lengths, engine):
+def test_lengths_that_do_not_sum_to_the_tokens_are_refused(rnn, lengths, engine):
     for encoder in encoders(rnn, 1, True, E=3, H=5):
         with pytest.raises(ValueError, match="add up to 5 tokens"):
             encoder(torch.ones(11, 3), torch.arange(5), torch.tensor(lengths))

@@ -58,7 +58,9 @@ class TestEveryMember:
         assert of_documents == pytest.approx([1, 0, 1, 1, 1], abs=1e-12)
 
     @each_engine
-    def test_a_document_does_not_depend_on_its_neighbours(self, make_network, batch, options):
+    def test_outputs_of_a_document_do_not_depend_on_other_documents(
+        self, make_network, batch, options
+    ):
         network = make_network(torch.float32, **options)
         together = network.attend(*batch)
         alone = [network.attend(*batch.part([i])) for i in range(5)]
@@ -84,7 +86,7 @@ class TestEveryMember:
         without = [n for n, p in network.named_parameters() if p.grad is None or not p.grad.any()]
         assert without == []
 
-    def test_parts_change_neither_results_nor_gradients(self, make_network, batch, options):
+    def test_max_words_changes_neither_results_nor_gradients(self, make_network, batch, options):
         found = []
         for max_words in (5, 29):
             network = make_network(max_words=max_words, **options)
@@ -119,7 +121,7 @@ class TestEveryMember:
             assert_close(network(*batch), expected, rtol=0, atol=1e-12)
 
     @needs_gpu
-    def test_a_gpu_gives_the_numbers_of_the_cpu(self, make_network, batch, options):
+    def test_a_gpu_and_the_cpu_give_the_same_results(self, make_network, batch, options):
         network = make_network(**options)
         expected = network.attend(*batch)
         weights = list(network.parameters())
@@ -140,7 +142,7 @@ def test_attention_is_the_mean_of_hops(make_network, batch):
 
 
 class TestHops:
-    def test_penalty_is_the_overlap_times_its_factor(self, make_network, batch):
+    def test_the_penalty_is_the_overlap_times_the_penalty_factor(self, make_network, batch):
         pooling = MultiHopAttention(size=19, hops=3, penalty=0.5)
         network, found = make_network(pooling=pooling), []
         for level in (network.word_attention, network.sentence_attention):
@@ -161,7 +163,7 @@ class TestHops:
         assert overlap[[0, 2, 3, 4]].min() > 0.1
         assert_close(penalty, overlap / 2)
 
-    def test_one_hop_has_none(self, make_network, batch):
+    def test_one_hop_has_no_penalty(self, make_network, batch):
         pooling = MultiHopAttention(size=19, hops=1, penalty=5.0)
         assert make_network(pooling=pooling).attend(*batch).penalty.tolist() == [0] * 5
 
@@ -176,7 +178,7 @@ def keep_weights(pool, found):
 
 
 class TestEmbeddingDropout:
-    def test_a_word_is_dropped_wherever_it_stands(self, make_network):
+    def test_embedding_dropout_drops_all_occurrences_of_a_word(self, make_network):
         generator = torch.Generator().manual_seed(0)
         network, found = make_network(embedding_dropout=0.5, generator=generator), []
         network.word_encoder.register_forward_pre_hook(lambda _, args: found.append(args))

@@ -133,7 +133,7 @@ def test_training_without_known_words_reads_unknown_ones(make_network, batch):
     assert torch.equal(network(*batch), make_network()(*unknown))
 
 
-def test_parts_are_dropped_out_as_the_whole(make_network, batch):
+def test_dropout_does_not_depend_on_max_words(make_network, batch):
     def logits_and_gradients(max_words):
         generator = torch.Generator().manual_seed(7)
         network = make_network(
@@ -149,7 +149,7 @@ def test_parts_are_dropped_out_as_the_whole(make_network, batch):
     assert_close(logits_and_gradients(5), logits_and_gradients(29), rtol=0, atol=1e-12)
 
 
-def test_arithmetic_is_that_of_the_first_release(make_network, batch):
+def test_results_equal_those_of_the_first_release(make_network, batch):
     # Whoever changes these numbers changes what saved models say.
     stored = [
         [0.822783, 1.061750],

@@ -59,7 +59,7 @@ def assert_those_of_double_precision(compute, module, inputs):
 class TestKernels:
     @pytest.mark.parametrize("H", [1, 5, 16, 17, 37, 50])
     @each_lengths
-    def test_recurrent_states_of_any_lengths(self, H, lengths):
+    def test_recurrent_states_of_any_lengths_match_double_precision(self, H, lengths):
         encoder, index = BidirectionalGRU(3, H, seeded()), torch.arange(sum(lengths)) * 5 % 7
         args = index, torch.tensor(lengths, dtype=torch.int64)
         inputs = torch.randn(7, 3, generator=seeded())
@@ -67,14 +67,14 @@ class TestKernels:
 
     @pytest.mark.parametrize(("E", "H"), [(1, 1), (3, 5), (16, 16), (37, 2), (200, 50)])
     @pytest.mark.parametrize("U", [0, 1, 5, 7, 131, 300])
-    def test_any_number_of_distinct_inputs(self, E, H, U):
+    def test_states_of_any_number_of_inputs_match_double_precision(self, E, H, U):
         encoder, args = BidirectionalGRU(E, H, seeded()), (torch.arange(U), torch.ones(U).long())
         inputs = torch.randn(U, E, generator=seeded())
         assert_those_of_double_precision(lambda x: [encoder(x, *args)], encoder, inputs)
 
     @pytest.mark.parametrize(("H", "A"), [(1, 1), (5, 16), (16, 37), (37, 5), (100, 100)])
     @each_lengths
-    def test_attention_of_any_lengths(self, H, A, lengths):
+    def test_attention_of_any_lengths_matches_double_precision(self, H, A, lengths):
         pooling, states = AttentionPooling(H, A, seeded()), torch.randn(sum(lengths), H)
         lengths = torch.tensor(lengths, dtype=torch.int64)
         assert_those_of_double_precision(lambda x: pooling.pool(x, lengths), pooling, states)
@@ -88,11 +88,11 @@ class TestKernels:
         assert torch.equal(together, torch.cat([encoder(inputs, *part) for part in parts]))
 
     @pytest.mark.parametrize("lengths", [[2, 2], [4, -1], [1]])
-    def test_lengths_of_other_tokens_are_refused(self, lengths):
+    def test_lengths_that_do_not_sum_to_the_tokens_are_refused(self, lengths):
         with pytest.raises(ValueError, match="add up to 3 tokens"):
             AttentionPooling(5, 7).pool(torch.ones(3, 5), torch.tensor(lengths))
 
-    def test_a_given_gradient_is_left_alone(self):
+    def test_the_incoming_gradient_is_not_modified(self):
         states, gradient = torch.randn(3, 5).requires_grad_(), torch.arange(3.0)[:, None]
         outputs = AttentionPooling(5, 7).pool(states, torch.tensor([3]))
         torch.autograd.grad(outputs, states, (torch.ones(1, 5), gradient))
@@ -109,7 +109,7 @@ class TestKernels:
 
 @pytest.mark.parametrize(("rnn", "num_layers", "bidirectional"), KINDS)
 @pytest.mark.parametrize(("block", "kept"), [(2, 1_000), (2, 3), (1, 5)])
-def test_steps_that_are_computed_apart_and_again_change_nothing(
+def test_computing_steps_in_blocks_or_again_changes_nothing(
     fill, monkeypatch, rnn, num_layers, bidirectional, block, kept
 ):
     encoder = PackedRNN(rnn, 3, 5, num_layers, bidirectional).double()

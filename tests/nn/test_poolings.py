@@ -137,7 +137,7 @@ class TestLabelAttention:
     def states(self):
         return torch.cos(torch.arange(14 * H, dtype=torch.float64)).view(14, H) * 3
 
-    def test_it_is_a_softmax_over_the_words_of_the_document(self, attention, states):
+    def test_label_attention_is_a_softmax_over_the_document_words(self, attention, states):
         squashed = 10 * torch.tanh(states @ attention.query.T / 10)
         values = states @ attention.value.T
         expected = [
@@ -148,7 +148,7 @@ class TestLabelAttention:
         assert_close(found[[0, 2]], torch.stack(expected))
         assert_close(found[1], torch.zeros(L, dtype=torch.float64))
 
-    def test_gradients_are_those_of_the_sums(self, attention, states):
+    def test_gradients_match_autograd(self, attention, states):
         leaf = states.clone().requires_grad_()
         assert torch.autograd.gradcheck(lambda s: attention.sums(s, WORDS), leaf)
         sums = attention.sums(leaf, WORDS)

@@ -88,7 +88,7 @@ def test_sparse_and_dense_gradients_are_taken_in_one_step(fused):
     assert embedding[2:4].ne(parameter()[2:4]).all()
 
 
-def test_groups_keep_their_own_rates():
+def test_parameter_groups_keep_their_learning_rates():
     slow, fast = parameter(), parameter()
     slow.grad, fast.grad = (sparse_gradient([2], torch.ones(1, 3)) for _ in range(2))
     groups = [{"params": [slow], "lr": 0.01}, {"params": [fast], "lr": 0.05}]
@@ -118,7 +118,7 @@ def test_clipping_sparse_gradients_equals_dense_ones():
     assert_close(beside[0].grad, beside[1].grad)
 
 
-def test_small_gradients_keep_their_bits():
+def test_gradients_below_the_norm_are_not_changed():
     weight, without = parameter(), parameter()
     weight.grad = gradient(0)
     clip_gradient_norm([weight, without], 1e3)

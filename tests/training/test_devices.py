@@ -56,7 +56,7 @@ def test_the_process_that_imported_pytorch_keeps_its_threads(two_threads):
     assert before_inside_and_after() == [2, 2, 2]
 
 
-def test_in_another_process_it_computes_on_one_thread(two_threads, monkeypatch):
+def test_pytorch_computes_on_one_thread_in_another_process(two_threads, monkeypatch):
     monkeypatch.setattr(module, "_IMPORTED_IN", -1)
     assert before_inside_and_after() == [2, 1, 2]
 
@@ -64,7 +64,7 @@ def test_in_another_process_it_computes_on_one_thread(two_threads, monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 class TestForkedProcess:
-    def test_it_computes_on_one_thread_and_keeps_its_setting(self, two_threads):
+    def test_a_forked_process_uses_one_thread_and_restores_the_setting(self, two_threads):
         assert said_by_a_child(before_inside_and_after) == "2 1 2"
 
     @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux")

@@ -77,7 +77,7 @@ class TestFit:
         assert moves == [False, False, True]
 
     @pytest.mark.parametrize("n_frozen", [1, 2])
-    def test_adversarial_noise_begins_when_they_are_unfrozen(self, n_frozen):
+    def test_adversarial_noise_begins_when_the_word_vectors_are_unfrozen(self, n_frozen):
         settings = {"max_epochs": 2, "freeze_embedding": n_frozen, "callbacks": None}
         plain, noisy = (
             classifier(adversarial_noise=noise, **settings).fit(X, Y).history_

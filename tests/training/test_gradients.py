@@ -56,7 +56,7 @@ TOLERANCE = {"rtol": 0, "atol": 1e-6}
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize(("targets", "params"), CASES.values(), ids=CASES)
-def test_gradients_are_those_of_autograd_in_double_precision(targets, params, threads, monkeypatch):
+def test_gradients_match_autograd_in_double_precision(targets, params, threads, monkeypatch):
     monkeypatch.setattr(engine, "_ROWS_A_THREAD", 2)
     net, precise = tiny_net(**params), tiny_net(torch.float64, **params)
     precise.module_.load_state_dict(net.module_.state_dict())

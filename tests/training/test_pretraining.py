@@ -40,7 +40,7 @@ def test_a_half_has_the_score_of_the_other_half():
     assert data.targets[:, 1].tolist() == [0.25, 1]
 
 
-def test_both_halves_of_a_document_of_known_class_have_it():
+def test_both_halves_of_a_labelled_document_get_the_label():
     documents = DocumentArray.from_nested([[[2], [3]], [[2], [4]], [[5], [6]]])
     labels = np.array([[np.nan, np.nan], [1, 0], [0, 1]], dtype=np.float32)
     data = labelled_by_other_half(documents, share_of_twos, labels=labels)
@@ -70,7 +70,7 @@ def test_a_net_starts_from_the_pretrained_weights(documents):
     assert not net.optimizer_.state
 
 
-def test_of_many_words_a_sample_of_the_documents_is_taken(documents, monkeypatch):
+def test_documents_are_sampled_if_there_are_too_many_words(documents, monkeypatch):
     rng = np.random.RandomState(0)
     state = rng.get_state()[1].copy()
     assert sample_to_pretrain(documents, rng).tolist() == list(range(len(documents)))

@@ -26,7 +26,7 @@ def fitted(**params):
     return tiny(**AUTO | params).fit(TEXTS[:HALF], LABELS[:HALF], **VALIDATION)
 
 
-def test_it_follows_if_the_network_is_better_than_the_ngrams(capsys):
+def test_a_second_cycle_follows_if_the_network_beats_the_ngrams(capsys):
     model = fitted(linear_ngrams=(2, 2), verbose=1, **LEARNS)
     assert (model.n_iter_, model.fit_summary_.ended) == (6, "two cycles")
     assert "6 epochs, a second cycle included" in str(model.fit_summary_)
@@ -34,13 +34,13 @@ def test_it_follows_if_the_network_is_better_than_the_ngrams(capsys):
     assert "The network is better than the n-grams: 4 epochs more\nepoch 3 of 6: " in log
 
 
-def test_otherwise_the_fit_equals_one_cycle():
+def test_without_a_second_cycle_the_fit_equals_one_cycle():
     automatic, given = (fitted(linear_ngrams=(1, 1), max_epochs=n, **LEARNS) for n in ("auto", 2))
     assert (automatic.n_iter_, automatic.fit_summary_.ended) == (2, "all epochs")
     assert np.array_equal(automatic.predict_proba(TEXTS), given.predict_proba(TEXTS))
 
 
-def test_it_follows_if_the_network_has_learnt_little(capsys):
+def test_a_second_cycle_follows_if_the_network_has_learnt_little(capsys):
     model = fitted(verbose=1, **STANDS_STILL)
     assert (model.n_iter_, model.fit_summary_.ended) == (6, "two cycles")
     assert "The network has learnt little so far: 4 epochs more" in capsys.readouterr().err
@@ -58,23 +58,23 @@ def test_it_follows_if_the_network_has_learnt_little(capsys):
     ],
     ids=lambda params: next(iter(params)),
 )
-def test_none_follows_a_fit_of_another_kind(params):
+def test_other_settings_train_for_one_cycle_only(params):
     assert fitted(**STANDS_STILL | params).n_iter_ == 2
 
 
-def test_none_follows_above_20_epochs_or_without_held_out_documents():
+def test_no_second_cycle_beyond_20_epochs_or_without_validation():
     assert fitted(**STANDS_STILL | {"batch_size": 16}).n_iter_ == 20
     model = tiny(**AUTO | STANDS_STILL, validation_fraction=None)
     assert model.fit(TEXTS, LABELS).n_iter_ == 2
 
 
-def test_none_follows_a_warm_start_or_a_portion():
+def test_no_second_cycle_follows_a_warm_start_or_a_portion():
     model = fitted(warm_start=True, **STANDS_STILL)
     assert model.fit(TEXTS[:HALF], LABELS[:HALF], **VALIDATION).fit_summary_.n_epochs == 2
     assert tiny(**AUTO | STANDS_STILL).partial_fit(TEXTS, LABELS, ["bad", "good"]).n_iter_ == 1
 
 
-def test_word_vectors_are_frozen_into_it():
+def test_word_vectors_can_be_unfrozen_in_the_second_cycle():
     net = fitted(freeze_embedding=3, **STANDS_STILL).net_
     assert net.module_.embedding.weight.requires_grad
 

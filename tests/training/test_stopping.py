@@ -48,7 +48,7 @@ def advance_at_each_look(monkeypatch):
 @pytest.mark.usefixtures("_ctrl_c")
 class TestInterrupt:
     @pytest.mark.parametrize(("step", "n_epochs"), [(1, 1), (6, 1), (8, 2), (24, 4)])
-    def test_the_last_epoch_ends_after_the_current_step(self, step, n_epochs, capsys):
+    def test_an_interrupt_ends_the_last_epoch_after_the_current_step(self, step, n_epochs, capsys):
         found = classifier_of(CtrlC(step), StopOnInterrupt()).fit(TEXTS, LABELS)
         assert found.n_iter_ == len(found.history_) == n_epochs
         n_steps = [len(epoch["batches"]) for epoch in found.net_.history]
@@ -59,7 +59,7 @@ class TestInterrupt:
         assert found.predict(TEXTS).shape == (18,)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
-    def test_a_second_one_aborts_and_keeps_the_earlier_model(self):
+    def test_a_second_interrupt_aborts_and_keeps_the_earlier_model(self):
         found = classifier_of().fit(TEXTS, LABELS)
         before = found.predict_proba(TEXTS)
         for callbacks in (
@@ -81,7 +81,7 @@ class TestInterrupt:
         found = classifier_of(AtTheEnd(), StopOnInterrupt(), **held_out).fit(TEXTS, LABELS)
         assert (found.n_iter_, found.best_epoch_) == (1, 1)
 
-    def test_in_a_thread_it_does_nothing(self):
+    def test_the_callback_does_nothing_in_a_thread(self):
         found = classifier_of(StopOnInterrupt())
         thread = threading.Thread(target=found.fit, args=(TEXTS, LABELS))
         thread.start()
@@ -102,14 +102,14 @@ class TestInterrupt:
         ],
         ids=["fit", "search", "audit"],
     )
-    def test_without_it_a_fit_and_what_fits_many_are_interrupted(self, fit):
+    def test_without_the_callback_an_interrupt_is_raised(self, fit):
         with pytest.raises(KeyboardInterrupt):
             fit(classifier_of(CtrlC(2)))
 
 
 class TestTime:
     @pytest.mark.parametrize("lr_schedule", ["one_cycle", "constant"])
-    def test_the_epoch_ends_where_the_time_does(self, monkeypatch, lr_schedule):
+    def test_the_epoch_ends_when_the_time_is_over(self, monkeypatch, lr_schedule):
         advance_at_each_look(monkeypatch)
         found = classifier_of(StopAfter(20), max_epochs=100, lr_schedule=lr_schedule)
         found.fit(TEXTS, LABELS)
@@ -125,13 +125,13 @@ class TestTime:
         assert schedule.last_epoch > 0.9 * schedule.total_steps
         assert schedule.get_last_lr()[0] < 0.05 * found.lr
 
-    def test_enough_time_changes_nothing(self):
+    def test_a_generous_time_does_not_change_the_fit(self):
         found = classifier_of(StopAfter(3600)).fit(TEXTS, LABELS)
         whole = classifier_of().fit(TEXTS, LABELS)
         assert found.fit_summary_.ended == "all epochs"
         np.testing.assert_array_equal(found.predict_proba(TEXTS), whole.predict_proba(TEXTS))
 
-    def test_seconds_are_any_positive_finite_number(self):
+    def test_seconds_must_be_a_positive_finite_number(self):
         assert StopAfter(np.float32(5)).get_params() == {"seconds": 5}
         for seconds in (0, -1, float("nan"), float("inf"), "60", True):
             with pytest.raises(ValueError, match="seconds must be a positive finite number"):
