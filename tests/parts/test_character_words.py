@@ -16,7 +16,7 @@ TEXTS = ["Übel, übelst!", "the un-likely word", "", "a 𝒳 b", "x" * 300]
 
 
 class TestWordTable:
-    def test_ngrams_are_those_of_scikit_learn_within_words(self):
+    def test_character_ngrams_match_char_wb_of_scikit_learn(self):
         tokenizer = HierarchicalTokenizer()
         documents = tokenizer.fit_transform(TEXTS)
         vectorizer = CountVectorizer(analyzer="char_wb", ngram_range=(2, 5))
@@ -84,7 +84,7 @@ class TestTrial:
         assert sizes == [80 * fold for fold in range(1, len(gains) + 1)]
 
     @pytest.mark.parametrize("several", [False, True])
-    def test_of_many_labels_the_trial_learns_the_most_frequent_ones(self, monkeypatch, several):
+    def test_the_trial_learns_only_the_most_frequent_of_many_labels(self, monkeypatch, several):
         seen = []
 
         def gained(data, known, target):
@@ -123,7 +123,7 @@ class TestTrial:
             ([-99, 99, 0, 0], [0, 0, -99, 99], 0.5, 0.5 * 4_000**-0.5),
         ],
     )
-    def test_the_gain_of_characters_is_a_share_of_both(self, words, characters, share, error):
+    def test_the_gain_of_characters_is_relative(self, words, characters, share, error):
         logits = np.tile(np.array([words, characters], dtype=float), 1_000)  # of fewer, 1 is near
         found = gained_by(logits, np.tile([0, 1, 0, 1], 1_000))
         assert found == pytest.approx((share, error), abs=1e-3)

@@ -88,7 +88,7 @@ class TestScores:
         np.testing.assert_allclose(sums, either.decision_function(texts), atol=1e-5)
 
     @pytest.mark.parametrize("method", ["gradient_attention", "attention"])
-    def test_linear_contributions_sum_to_their_scores(self, either, others, method):
+    def test_contributions_of_linear_parts_sum_to_their_scores(self, either, others, method):
         linear = either.pool_.others
         documents = either.tokenizer_.transform(["", *others[0][:3]])
         nothing, *scores = linear.logits(documents) @ [-1, 1]
@@ -107,7 +107,7 @@ class TestScores:
 
 
 class TestTrial:
-    def test_the_trial_has_its_own_seconds_if_it_runs(self, fitted):
+    def test_seconds_of_the_trial_are_reported_only_if_it_runs(self, fitted):
         assert fitted.fit_summary_.seconds["trial of characters"] > 0
         chosen = HANClassifier(**TINY, linear_chars=(2, 3)).fit(*inflected(100))
         assert "trial of characters" not in chosen.fit_summary_.seconds
@@ -127,7 +127,7 @@ class TestTrial:
         ],
         ids=["new words", "few documents", "known words", "characters alone"],
     )
-    def test_parts_are_those_that_documents_need(self, data, params, parts):
+    def test_fit_chooses_parts_by_parameters_and_documents(self, data, params, parts):
         assert [*HANClassifier(**TINY, **params).fit(*data).pool_.parts] == parts
 
     def test_characters_are_tried_where_no_word_occurs_once(self):
@@ -137,7 +137,7 @@ class TestTrial:
 
 
 class TestLaterFits:
-    def test_partial_fit_continues_it(self):
+    def test_partial_fit_continues_the_character_model(self):
         texts, labels = inflected(400)
         classifier = HANClassifier(**TINY)
         classifier.partial_fit(texts[:200], labels[:200], classes=[0, 1])
@@ -167,7 +167,7 @@ class TestLaterFits:
         assert not np.array_equal(moved.weights, kept.weights)
 
     @pytest.mark.parametrize("words", [(1, 3), None])
-    def test_a_first_portion_creates_them(self, others, words):
+    def test_the_first_portion_creates_latent_directions(self, others, words):
         classifier = HANClassifier(**TINY, linear_ngrams=words, linear_chars=(1, 5))
         more = inflected(600, seed=3)[0]
         classifier.partial_fit(*inflected(200), [0, 1], X_unlabelled=more)
@@ -211,7 +211,7 @@ class TestDocumentsThatDoNotKnowTheirWords:
     def ids(self, fitted, others):
         return ids_of(fitted.tokenizer_.transform(others[0]))
 
-    def test_they_are_refused_by_whatever_scores_them(self, fitted, ids, others, tmp_path):
+    def test_every_method_refuses_words_of_unknown_spelling(self, fitted, ids, others, tmp_path):
         sk_han.save(fitted, tmp_path / "model.han")
         some = fitted.tokenizer_.transform(others[0][:5])
         both = DocumentArray.concatenate([some, ids])
@@ -223,7 +223,7 @@ class TestDocumentsThatDoNotKnowTheirWords:
                 ):
                     score(documents)
 
-    def test_those_of_known_words_are_scored(self, fitted):
+    def test_word_ids_of_known_words_are_scored(self, fitted):
         texts = inflected(20)[0]
         known = ids_of(fitted.tokenizer_.transform(texts))
         np.testing.assert_allclose(fitted.predict_proba(known), fitted.predict_proba(texts))

@@ -41,7 +41,7 @@ class TestRows:
         ],
         ids=["numbers", "few numbers", "infinite", "categories", "dates"],
     )
-    def test_values_have_rows(self, fitted_to, values, rows):
+    def test_each_value_has_its_row(self, fitted_to, values, rows):
         assert rows_of(fitted_to, values).ravel().tolist() == rows
 
     def test_bins_are_quantiles(self):
@@ -103,7 +103,7 @@ NOISE = {
 
 
 class TestWeights:
-    def test_a_number_has_the_log_odds_of_its_distribution(self):
+    def test_a_number_column_learns_the_log_odds_of_two_gaussians(self):
         # Of two normal distributions a standard deviation apart, the log-odds are x - 1/2.
         x = RNG.randn(600) + SIDES
         part, documents, _ = fit_part({"x": x}, SIDES)
@@ -170,7 +170,7 @@ class TestMisspeltKeys:
         with pytest.raises(ValueError, match=rf"X\[1\] has no 'shop'\. Did you mean '{key}'\?"):
             of_shops.predict(rows)
 
-    def test_others_are_not(self, of_shops):
+    def test_extra_and_missing_keys_are_accepted(self, of_shops):
         more = [{**row, "id": i} for i, row in enumerate(OF_SHOPS)]
         np.testing.assert_array_equal(of_shops.predict(more), of_shops.predict(OF_SHOPS))
         found = of_shops.predict_proba([{"text": "Day.", "id": 3, "price": 1}])

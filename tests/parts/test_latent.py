@@ -72,7 +72,7 @@ class TestSpace:
         documents = DocumentArray.from_nested(nested)
         assert fit_latent_space(documents, (1, 1), random_state()) is None
 
-    def test_of_very_much_text_a_sample_is_read(self, topics, monkeypatch):
+    def test_only_a_sample_of_a_large_collection_is_read(self, topics, monkeypatch):
         monkeypatch.setattr("sk_han._parts.latent._MOST_WORDS", 1400)
         space = fit_latent_space(topics.documents, (1, 1), random_state())
         whole = fit_latent_space(topics.documents[:200], (1, 1), random_state())
@@ -83,7 +83,7 @@ class TestSpace:
 
 class TestModel:
     @pytest.mark.parametrize("n_classes", [2, 3])
-    def test_its_scores_are_those_of_the_vectors(self, topics, space, n_classes):
+    def test_scores_are_linear_in_the_vectors(self, topics, space, n_classes):
         # As weights of n-grams and as coefficients of the directions.
         data = LabelledDocuments(topics.documents, np.arange(600) % n_classes, topics.weights)
         model = model_of(space, data[:60], n_classes)
@@ -111,7 +111,7 @@ class TestModel:
             check(NgramModel.SCHEMA, state | {"ratios": state["ratios"][:, :1].copy()}, K=3, B=3)
 
     @pytest.mark.parametrize(("targets", "n_classes"), [([0] * 40, 1), ([0, 1] * 20, 3)])
-    def test_without_documents_of_every_class_there_is_none(
+    def test_there_is_no_model_without_documents_of_every_class(
         self, topics, space, targets, n_classes
     ):
         data = LabelledDocuments(topics.documents[:40], np.array(targets), np.ones(40))
@@ -119,7 +119,7 @@ class TestModel:
 
 
 class TestPortions:
-    def test_it_learns_on(self, topics):
+    def test_later_portions_update_the_model(self, topics):
         # Labels of the portions say the opposite of those that the model began with.
         space = fit_latent_space(topics.documents, (1, 2), random_state())
         model = model_of(space, topics[:10])

@@ -17,7 +17,7 @@ def fitted():
     return HANClassifier(**params, random_state=0).fit(TEXTS, classes)
 
 
-def test_later_portions_do_not_change_it(fitted):
+def test_later_portions_do_not_change_the_ngram_model(fitted):
     before = fitted.ngram_model_
     again = HANClassifier().set_params(**fitted.get_params())
     again.from_state(fitted.to_state())

@@ -40,7 +40,7 @@ class TestHashing:
         assert buckets.tolist() == [bucket_of(*ngram) for ngram in expected]
         assert first_words.tolist() == [0, 1, 2, 3, 4, 5, 0, 3, 4, 3]
 
-    def test_hash_values_are_those_of_all_releases(self):
+    def test_hash_values_never_change_between_releases(self):
         # Stored models know n-grams by them alone.
         documents = DocumentArray.from_nested([[[2, 3, 4], [1]], [], [[49_999, 2]]])
         assert hash_ngrams(documents, (1, 3))[0].tolist() == HASH_VALUES
@@ -77,7 +77,7 @@ class TestLogits:
             ([], 0.5),
         ],
     )
-    def test_they_are_those_worked_by_hand(self, model, document, log_odds):
+    def test_logits_worked_by_hand(self, model, document, log_odds):
         logits = model.logits(DocumentArray.from_nested([document]))
         np.testing.assert_allclose(logits, [[-log_odds / 2, log_odds / 2]], rtol=1e-6)
 
@@ -109,7 +109,7 @@ DAMAGES = [
 
 class TestState:
     @pytest.mark.parametrize("n_classes", [2, 3])
-    def test_a_model_comes_back_from_its_state(self, n_classes):
+    def test_a_model_is_restored_from_its_state(self, n_classes):
         targets = np.arange(6) % n_classes
         model = fit_ngram_model(labelled(targets=targets), classes(n_classes), (1, 2))
         checked(model.to_state(), n_classes)
@@ -120,7 +120,7 @@ class TestState:
             np.testing.assert_array_equal(one, other)
 
     @pytest.mark.parametrize(("part", "change", "message"), DAMAGES)
-    def test_damage_is_refused_by_name(self, part, change, message):
+    def test_a_damaged_state_is_refused_by_entry(self, part, change, message):
         state = fit_ngram_model(labelled(), classes(2), (1, 2)).to_state()
         place = state["counts"] if part in COUNTS else state
         place[part] = change(place[part])
@@ -139,7 +139,7 @@ class TestFit:
         shared = [(2,), (3,), (4,), (5,), (2, 3)]
         assert model.buckets.tolist() == sorted(bucket_of(*ngram) for ngram in shared)
 
-    def test_ratios_are_those_worked_by_hand(self):
+    def test_ratios_worked_by_hand(self):
         # The word 2 is in both documents of class 1, the word 3 in one of each.
         data = labelled([[[2]], [[2, 3]], [[3]]], np.array([1, 1, 0]))
         model = fit_ngram_model(data, classes(2), (1, 1))
@@ -182,7 +182,7 @@ class TestFit:
         ],
         ids=["nothing twice", "no words", "a class without documents", "one class"],
     )
-    def test_there_may_be_nothing_to_learn(self, nested, targets, n_classes):
+    def test_without_repeated_ngrams_or_classes_there_is_no_model(self, nested, targets, n_classes):
         assert (
             fit_ngram_model(labelled(nested, np.array(targets)), classes(n_classes), (1, 2)) is None
         )

@@ -60,7 +60,7 @@ def test_one_portion_equals_a_fit_with_rare_ngrams(n_classes):
 
 
 class TestCounts:
-    def test_two_portions_add_up_to_those_of_all_documents(self):
+    def test_counts_of_two_portions_equal_those_of_all_documents(self):
         first = learnt(labelled(FIRST))
         before = [array.copy() for array in (*first.counts, first.weights, first.ratios)]
         both = partial_fit_ngram_model(first, labelled(SECOND), classes(2), (1, 2))

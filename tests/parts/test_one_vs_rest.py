@@ -122,7 +122,7 @@ def test_the_intercept_of_hard_problems_is_found(name):
     assert value(*found) < 1.03 * value(model.coef_[0], model.intercept_[0])
 
 
-def test_a_penalized_intercept_is_that_of_liblinear():
+def test_a_penalized_intercept_matches_liblinear():
     pytest.importorskip("numba")
     with using_engine("numba"):
         given = VECTORS, IS_POSITIVE, WEIGHTS, STRENGTH, 1e-7
@@ -144,7 +144,7 @@ def test_weights_of_all_sizes_learn_without_a_warning():
     assert right[heaviest].mean() > 0.5
 
 
-def test_dense_solutions_equal_those_of_scikit_learn():
+def test_dense_solutions_match_scikit_learn():
     points, is_positive = FEATURES.toarray().astype(float), IS_POSITIVE.copy()
     is_positive[:, 1] = 0
     weights = WEIGHTS * 7

@@ -57,7 +57,7 @@ def test_documents_not_learnt_from_are_recognized(model):
     assert (logits.argmax(axis=1) == NUMBERS[4 * K :]).mean() > 0.9
 
 
-def test_scores_are_those_of_dense_weights(model):
+def test_scores_match_a_dense_computation(model):
     document = EMPTY_AND_OTHERS[1:]
     columns, counts = np.unique(columns_of(model, document)[0], return_counts=True)
     values = 1 + np.log(counts)
@@ -81,7 +81,7 @@ def test_contributions_of_words_sum_to_the_score(model):
     np.testing.assert_allclose(sums, expected, atol=1e-6)
 
 
-def test_weights_of_terms_are_those_of_the_model(model):
+def test_class_weights_returns_the_weights_of_terms(model):
     columns, keys = columns_of(model, DOCUMENTS[:5])
     np.testing.assert_array_equal(model.class_weights(keys), dense(model)[columns])
 

@@ -39,7 +39,7 @@ def test_logits_are_linear_in_the_vector_less_the_center():
     np.testing.assert_allclose(found, [first, MODEL.intercept, [-0.4, 1.7, 1.55]])
 
 
-def test_a_document_is_scored_alone_as_among_others():
+def test_scores_of_a_document_do_not_depend_on_other_documents():
     whole = MODEL.logits(random_documents())
     for row in range(4):
         alone = MODEL.logits(random_documents()[[row]])

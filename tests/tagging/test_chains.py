@@ -48,7 +48,7 @@ def split(rows):
     return list(rows.split(CHAINS.tolist()))
 
 
-def test_two_tokens_by_hand():
+def test_two_tokens_worked_by_hand():
     # Paths and factors exp(score): aa 2 * 3 * 5 = 30, ab 2 * 1 * 1 = 2, ba 1 * 1 * 5 = 5,
     # bb 1 * 7 * 1 = 7; together 44.
     emissions = torch.tensor([[2.0, 1.0], [5.0, 1.0]], dtype=torch.float64).log()
@@ -65,7 +65,7 @@ def test_two_tokens_by_hand():
     assert score.item() == pytest.approx(math.log(2))
 
 
-def test_sums_shares_and_best_paths_are_those_of_brute_force(chain):
+def test_sums_marginals_and_best_paths_match_brute_force(chain):
     emissions, first, transitions = chain
     labels = torch.arange(len(emissions)) % N_LABELS
     totals = log_partition(*chain, CHAINS)
@@ -85,7 +85,7 @@ def test_sums_shares_and_best_paths_are_those_of_brute_force(chain):
 
 
 @pytest.mark.parametrize("shift", [0, 90])  # beyond the scores of products of matrices
-def test_gradients_are_those_of_finite_differences(chain, shift):
+def test_gradients_match_finite_differences(chain, shift):
     chain[2][1] += shift
     inputs = [each.requires_grad_() for each in chain]
     labels = torch.arange(len(chain[0])) % N_LABELS

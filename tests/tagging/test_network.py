@@ -29,7 +29,7 @@ def plain_logits(module, kinds):
     return module.output(module.encoder.gru(torch.cat(vectors, dim=1))[0])
 
 
-def test_logits_are_those_of_one_sentence_at_a_time():
+def test_logits_match_those_of_one_sentence_at_a_time():
     module = network().double()
     found = module(KINDS, ATTRIBUTES, LENGTHS).split(LENGTHS.tolist())
     for kinds, logits in zip(KINDS.split(LENGTHS.tolist()), found, strict=True):

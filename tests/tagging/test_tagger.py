@@ -48,7 +48,7 @@ class TestLearning:
     @pytest.mark.parametrize(
         "params", first_fast([{"crf": False}, {"scheme": None}, {"engine": "torch"}])
     )
-    def test_other_ways_learn_too(self, params):
+    def test_every_configuration_learns_the_labels(self, params):
         assert tiny_tagger(**({"scheme": "iob2"} | params)).fit(X, Y).score(X, Y) == 1
 
     @pytest.mark.thorough
@@ -161,7 +161,7 @@ class TestBadInput:
             ([["a"]], [["S-A"]], "'S-A'"),
         ],
     )
-    def test_it_is_refused_by_name(self, sentences, labels, message):
+    def test_the_error_says_what_is_wrong_and_where(self, sentences, labels, message):
         scheme = "iob2" if "-A" in message else None
         with pytest.raises((TypeError, ValueError), match=message):
             tiny_tagger(scheme=scheme).fit(sentences, labels)
@@ -176,7 +176,7 @@ class TestBadInput:
             ([["Anna"], []], [["B-NAME"], []], [0, 1], "no token with a weight"),
         ],
     )
-    def test_a_score_of_nothing_or_of_other_labels_is_refused(
+    def test_score_refuses_invalid_sentences_labels_and_weights(
         self, fitted, sentences, labels, weights, message
     ):
         with pytest.raises(ValueError, match=message):
@@ -193,7 +193,7 @@ RARE_NAMES = [["O", "O" if i % 5 else "NAME", "O", "O"] for i in range(200)]
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("crf", [True, False])
-def test_a_rare_label_is_given_where_its_tokens_count_more(crf):
+def test_a_rare_label_is_predicted_if_its_tokens_weigh_more(crf):
     model = tiny_tagger(crf=crf, max_epochs=15)
     with pytest.warns(UserWarning, match="gives all their tokens the label 'O'"):
         assert model.fit(BANKS, RARE_NAMES).predict(BANKS[:1]) == [["O", "O", "O", "O"]]

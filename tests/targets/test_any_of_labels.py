@@ -26,7 +26,7 @@ def test_probabilities_are_sigmoids_also_of_large_scores():
 
 
 @pytest.mark.parametrize("target", [TARGET, WEIGHTED])
-def test_the_gradient_of_the_loss_is_that_of_differences(target):
+def test_the_gradient_of_the_loss_matches_finite_differences(target):
     def loss(z):
         return target.loss(z.reshape(Z.shape), T, W)[0].sum()
 
@@ -44,19 +44,19 @@ def test_pytorch_computes_the_same_loss(target):
     )
 
 
-def test_the_loss_of_frequencies_is_that_of_constant_scores():
+def test_the_prior_loss_is_that_of_constant_scores():
     shares = (W @ T) / W.sum()
     z = np.tile(np.log(shares / (1 - shares)), (len(T), 1))
     assert TARGET.prior_loss(T, W) == pytest.approx(TARGET.loss(z, T, W)[0].sum() / W.sum())
 
 
-def test_a_label_is_given_if_its_threshold_is_reached():
+def test_a_label_is_predicted_if_its_threshold_is_reached():
     z = np.log([[0.5 / 0.5, 0.21 / 0.79, 0.89 / 0.11]])
     assert TARGET.decide(z).tolist() == [[True, True, False]]
     assert TARGET.decode(TARGET.decide(z)).tolist() == [[1, 1, 0]]
 
 
-def test_balanced_weights_give_both_sides_of_a_label_half():
+def test_balanced_weights_are_equal_with_and_without_a_label():
     target, weights = TARGET.weigh(T, W, "balanced")
     of_problems = target.problem_weights(T, weights)
     np.testing.assert_allclose((of_problems * T).sum(axis=0), W.sum() / 2)

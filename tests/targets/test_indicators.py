@@ -95,7 +95,7 @@ def test_other_columns_are_refused_with_the_repair(y, message):
         fitted(y)
 
 
-def test_other_columns_than_those_of_the_fit_are_refused():
+def test_columns_other_than_those_of_the_fit_are_refused():
     classifier = fitted(FRAME)
     with pytest.raises(ValueError, match=r"not labels of this classifier: 'new'"):
         classifier.score(TEXTS, FRAME.rename(columns={"good": "new"}))

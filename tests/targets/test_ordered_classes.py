@@ -93,7 +93,7 @@ def found():
 
 
 class TestReport:
-    def test_distances_are_those_of_scikit_learn(self, found):
+    def test_distance_measures_match_scikit_learn(self, found):
         t, given = found.targets, np.array(by_hand(found.probabilities))
         scores = found.scores["model"]
         error = mean_absolute_error(STARS[t], STARS[given])
@@ -127,7 +127,7 @@ class TestReport:
         assert found.by_distance.sum() == 11
         assert any("leaves them out, and so do distances." in note for note in found.notes)
 
-    def test_the_baseline_predicts_its_median(self, model):
+    def test_the_baseline_predicts_the_median_class(self, model):
         train = [f"{text} It was {i}." for i, text in enumerate(TEXTS)]
         y = [1, 4, 1, 9, 9, 4] * 3
         found = report(model, TEXTS, y, X_train=train, y_train=STARS[NUMBERS])
@@ -138,7 +138,7 @@ class TestReport:
 
 class TestExpectedNumber:
     @pytest.mark.parametrize("n_sentences", [2, 9])
-    def test_sentences_add_up_to_it(self, model, n_sentences):
+    def test_contributions_of_sentences_add_up_to_the_expected_number(self, model, n_sentences):
         texts = [" ".join(TEXTS[:n_sentences]), TEXTS[1], ""]
         found = explain(model, texts, targets="expected")
         *expected, empty = model.predict_proba(texts) @ STARS
@@ -159,7 +159,7 @@ class TestExpectedNumber:
         good, bad = explain(model, ["Good meal.", "Bad meal."], targets="expected")
         assert good.contributions[0] > 0 > bad.contributions[0]
 
-    def test_columns_have_their_part_in_it(self):
+    def test_contributions_of_columns_count_in_the_expected_number(self):
         frame = pd.DataFrame({"text": TEXTS, "n": np.arange(len(TEXTS)) % 3})
         model = tiny(ordered=True, text_column="text").fit(frame, STARS[NUMBERS])
         explanation = explain(model, frame[:4], targets="expected")[2]
@@ -167,7 +167,7 @@ class TestExpectedNumber:
         total += explanation.column_contributions.sum()
         assert total == pytest.approx(model.predict_proba(frame[:4])[2] @ STARS, abs=1e-6)
 
-    def test_scorers_explain_it_alike(self, fitted, saved):
+    def test_scorers_explain_the_expected_number_alike(self, fitted, saved):
         found = Scorer.load(saved).explain(UNSEEN, targets="expected")
         for one, other in zip(found, explain(fitted, UNSEEN, targets="expected"), strict=True):
             assert one.expected == pytest.approx(other.expected, abs=1e-6)
@@ -188,7 +188,7 @@ class TestCommandLine:
         small = [f"--set={name}=2" for name in ("embedding_dim", "word_hidden", "max_epochs")]
         return sk_han.cli.main(["fit", table, *small, "-q", "-o", model, *options]), model, table
 
-    def test_numbers_of_a_table_have_their_order(self, tmp_path, capfd):
+    def test_numeric_classes_of_a_table_are_ordered_numerically(self, tmp_path, capfd):
         _, model, table = self.fit(tmp_path, NUMBERS + 9, "--ordered")
         loaded = sk_han.load(model)
         assert list(map(str, loaded.classes_)) == ["9", "10", "11"]
@@ -198,7 +198,7 @@ class TestCommandLine:
         error = json.loads(capfd.readouterr().out)["scores"]["model"]["mean_absolute_error"]
         assert error == pytest.approx(mean_absolute_error(NUMBERS + 9, predicted))
 
-    def test_names_are_ordered_as_they_are_given(self, tmp_path, capfd):
+    def test_named_classes_have_the_given_order(self, tmp_path, capfd):
         labels = [NAMES[i] for i in NUMBERS]
         code, model, _ = self.fit(tmp_path, labels, "--order", *NAMES)
         assert code == 0

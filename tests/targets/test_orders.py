@@ -28,7 +28,7 @@ class TestOrder:
         ],
         ids=lambda value: "",
     )
-    def test_it_is_that_of_categories_or_of_numbers(self, y, classes, values):
+    def test_classes_are_ordered_as_categories_or_as_numbers(self, y, classes, values):
         target, t = fit_target(y, len(y), ordered=True)
         assert target.names.tolist() == classes
         assert target.values.tolist() == values

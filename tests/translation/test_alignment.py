@@ -25,7 +25,7 @@ def test_wrong_weights_are_refused(weights):
         alignment(weights=weights)
 
 
-def test_it_can_be_written_as_json(tmp_path):
+def test_an_alignment_can_be_written_as_json(tmp_path):
     path = tmp_path / "alignment.json"
     alignment(source_text="\ud800").to_json(path)
     written = path.read_text("ascii")

@@ -86,7 +86,7 @@ def test_padding_after_a_source_changes_nothing(network):
     assert torch.equal(spoilt.attentional, clean.attentional)
 
 
-def test_a_word_does_not_know_what_follows_it(network):
+def test_a_target_word_does_not_depend_on_later_words(network):
     logits = network(*batch_of(SOURCES, TARGETS))[2:7]
     other = network(*batch_of(SOURCES, [[4], [3, 4, 5, 5], []]))[2:7]
     assert torch.equal(logits[:3], other[:3])

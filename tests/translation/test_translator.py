@@ -13,7 +13,7 @@ from tests.tiny_pairs import pairs, tiny
 SOURCES, TARGETS = pairs()
 
 
-def test_it_translates_what_it_has_learnt(translator):
+def test_the_translator_learns_its_training_pairs(translator):
     assert translator.predict(["", *SOURCES, "  \n"]) == ["", *TARGETS, ""]
     texts = [*SOURCES, "", "Hund Hund Hund unbekannt Mann"]
     together = translator.predict(texts)
@@ -58,7 +58,7 @@ def test_vocabularies_know_the_training_pairs_alone():
     assert sum(f"wort{i}" not in known for i in range(27)) > 0
 
 
-def test_score_is_bleu_of_sacrebleu(translator):
+def test_score_matches_bleu_of_sacrebleu(translator):
     sacrebleu = pytest.importorskip("sacrebleu")
     assert translator.score(SOURCES, TARGETS) == pytest.approx(100)
     metric = sacrebleu.metrics.BLEU()
