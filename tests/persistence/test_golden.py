@@ -39,26 +39,26 @@ def found(name, loaded):
 
 
 class TestEveryFile:
-    def test_it_names_its_format_and_is_small(self, name):
+    def test_every_file_names_its_format_and_is_small(self, name):
         content = (GOLDEN / f"{name}.han").read_bytes()
         assert b'{"__metadata__":{"sk_han":"{\\"sha256\\":' in content[:60]
         assert len(content) < 30_000
 
-    def test_it_gives_the_stored_numbers(self, found, expected):
+    def test_every_file_gives_the_stored_probabilities_and_attention(self, found, expected):
         for key in {"probabilities", "word_attention"} & expected.keys():
             for numbers, stored in zip(found[key], expected[key], strict=True):
                 np.testing.assert_allclose(numbers, stored, rtol=0, atol=1e-5)
 
-    def test_it_gives_the_stored_words_and_labels(self, found, expected):
+    def test_every_file_gives_the_stored_words_and_classes(self, found, expected):
         for exact in ("word_spans", "word_ids", "classes"):
             assert found.get(exact) == expected.get(exact)
 
-    def test_it_gives_the_stored_parameters(self, loaded, expected):
+    def test_every_file_gives_the_stored_parameters(self, loaded, expected):
         stored = expected["params"]
         params = params_of(loaded)  # a later release may have more
         assert {n: params.get(n) for n in stored} == stored
 
-    def test_saved_anew_it_gives_the_same(self, name, loaded, found, tmp_path):
+    def test_a_file_saved_again_gives_the_same_results(self, name, loaded, found, tmp_path):
         save(loaded, tmp_path / "anew.han")
         assert expected_of(load(tmp_path / "anew.han", encoder=NAMED), documents_of(name)) == found
 
@@ -87,7 +87,7 @@ class TestWhatComesBack:
         assert classifier.best_score_ == best["valid_accuracy"]
         assert classifier.get_metadata_routing().fit.requests["sample_weight"] == "weights"
 
-    def test_it_continues_learning_from_counts(self):
+    def test_partial_fit_continues_from_the_stored_counts(self):
         classifier = golden("classifier")
         before = classifier.ngram_model_.counts.n_documents[0]
         classifier.partial_fit(documents_of("classifier")[:3], ["good", "bad", "good"])
@@ -96,7 +96,7 @@ class TestWhatComesBack:
     @pytest.mark.filterwarnings("ignore:The network is useless:UserWarning")  # in an epoch
     @pytest.mark.filterwarnings("ignore:1 of 4 documents has no words:UserWarning")
     @pytest.mark.parametrize("name", ["classifier", "word_ids"])
-    def test_the_parameters_fit_the_network_that_they_come_with(self, name):
+    def test_a_warm_start_works_with_the_stored_parameters(self, name):
         classifier = golden(name).set_params(warm_start=True, max_epochs=1, n_iter_no_change=None)
         documents, labels = documents_of(name)[:4], classifier.classes_[[0, 1, 0, 1]]
         assert classifier.fit(documents, labels).n_iter_ == 1

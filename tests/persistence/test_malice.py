@@ -57,7 +57,7 @@ class TestCraftedHeader:
         ],
         ids=str,
     )
-    def test_an_array_must_hold_what_it_declares(self, load_bytes, change):
+    def test_an_array_that_contradicts_its_header_is_refused(self, load_bytes, change):
         header, data = header_of(WHOLE)
         header[f"{WEIGHTS}.output.bias"] |= change
         with pytest.raises(ModelFormatError, match=r"cannot be loaded: it is (cut off|damaged)"):

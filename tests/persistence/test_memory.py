@@ -57,7 +57,7 @@ LEARNT_NGRAMS = (*PARTS, "ngrams", "state", "learnt", "state")
 
 class TestWhateverTheFileHolds:
     @pytest.mark.parametrize("place", [("params", "lr"), (*LEARNT_NGRAMS, "ngram_range")])
-    def test_values_that_grow_in_an_error_take_their_share(self, load_bytes, place):
+    def test_values_that_grow_in_messages_take_proportional_memory(self, load_bytes, place):
         # repr takes 4 bytes for each of 16 digits.
         text = f'["😀",{repeated("[1e15,1e15]", 700_000)}]'
         takes_little(load_bytes, with_text(text, ("model", *place)))
@@ -74,7 +74,7 @@ def test_strings_of_no_width_are_refused_at_any_length(load_bytes, length):
     takes_little(load_bytes, with_header(header, data))
 
 
-def test_numbers_of_one_byte_as_classes_take_their_share(load_bytes):
+def test_one_byte_classes_take_proportional_memory(load_bytes):
     description, arrays = golden_parts()
     for classes in (np.zeros(10**6, bool), np.arange(300_000, dtype="u4").view("U1")):
         takes_little(load_bytes, archive_of(description, arrays | {"target.classes": classes}))
@@ -115,7 +115,7 @@ def places(kind):
 
 class TestEveryKindOfModel:
     @each_model
-    def test_values_that_take_most_take_their_share(self, load_bytes, kind):
+    def test_the_most_demanding_values_take_proportional_memory(self, load_bytes, kind):
         text = repeated("[[]]", 200_000)
         takes_little(load_bytes, with_text(text, ("model",), stored(kind)))
         takes_little(load_bytes, with_text(text, places(kind)[-1], stored(kind)))
@@ -156,7 +156,7 @@ for path in sys.argv[2:]:
 
 @pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read from Linux")
-def test_the_whole_process_takes_its_share(tmp_path):
+def test_the_whole_process_takes_proportional_memory(tmp_path):
     """What the operating system counts, beyond a process that has loaded a model before.
 
     What PyTorch takes, too: a table of all pairs of labels would be 400 MB and more.
@@ -196,7 +196,7 @@ class TestGiantValues:
         "place",
         [("model", "params", "class_weight"), pytest.param((), marks=pytest.mark.thorough)],
     )
-    def test_one_takes_its_share(self, load_bytes, text, place):
+    def test_a_giant_value_takes_proportional_memory(self, load_bytes, text, place):
         takes_little(load_bytes, with_text(text, place))
 
 
@@ -210,7 +210,7 @@ def test_a_vocabulary_of_the_shortest_words_loads(load_bytes, tmp_path):
 
 
 @pytest.mark.parametrize("n_arrays", [8_000, pytest.param(80_000, marks=pytest.mark.thorough)])
-def test_many_empty_arrays_take_their_share(load_bytes, n_arrays):
+def test_many_empty_arrays_take_proportional_memory(load_bytes, n_arrays):
     empty = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
     header, data = header_of(WHOLE)
     takes_little(load_bytes, with_header({f"{i}": empty for i in range(n_arrays)} | header, data))

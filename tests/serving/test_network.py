@@ -59,13 +59,13 @@ def assert_same(found, net, documents):
 
 
 @pytest.mark.parametrize("pooling", MEMBERS, ids=str)
-def test_it_scores_and_attends_as_in_pytorch(pooling):
+def test_scores_and_attention_match_pytorch(pooling):
     net = trained(pooling)
     assert_same(ServedNetwork(net_to_state(net)).attend(DOCUMENTS), net, DOCUMENTS)
 
 
 @pytest.mark.parametrize("params", REFUSED, ids=str)
-def test_other_members_are_refused_by_name(params):
+def test_unsupported_networks_are_refused_with_the_option(params):
     state = net_to_state(tiny(**params, linear_ngrams=None, max_epochs=1).fit(TEXTS, LABELS).net_)
     (name, value), *_ = params.items()
     found = re.escape(f"{name}={value!r}")
@@ -73,7 +73,7 @@ def test_other_members_are_refused_by_name(params):
         ServedNetwork(state)
 
 
-def test_reading_weights_changes_none_of_them(net):
+def test_prediction_does_not_change_the_weights(net):
     state = net_to_state(net)
     before = {name: weight.copy() for name, weight in state["weights"].items()}
     for weight in state["weights"].values():
@@ -90,7 +90,7 @@ def test_the_size_of_a_batch_of_words_changes_nothing(net, monkeypatch, most_wor
     assert_same(ServedNetwork(net_to_state(net)).attend(DOCUMENTS), net, DOCUMENTS)
 
 
-def test_a_document_does_not_depend_on_its_neighbours(net):
+def test_scores_of_a_document_do_not_depend_on_other_documents(net):
     served = ServedNetwork(net_to_state(net))
     together = served.logits(DOCUMENTS)
     for i in range(len(DOCUMENTS)):
@@ -98,7 +98,7 @@ def test_a_document_does_not_depend_on_its_neighbours(net):
 
 
 @pytest.mark.parametrize("pooling", MEMBERS, ids=str)
-def test_contributions_of_words_are_those_of_pytorch(pooling):
+def test_word_contributions_match_pytorch(pooling):
     net = trained(pooling)
     factors = np.array([[-1.0, 1.0], [0.5, 2.0], [1, -1], [0, 3], [-2, 1], [1, 1]], np.float32)
     expected = net.compute("gradient_attention", DOCUMENTS, lambda logits, rows: factors[rows])

@@ -61,7 +61,7 @@ def pipeline(request):
 @each_engine
 class TestPredictions:
     @pytest.mark.parametrize("fitted", ["two", "three"])
-    def test_probabilities_and_labels_are_those_of_the_classifier(self, served, request, fitted):
+    def test_probabilities_and_labels_match_the_classifier(self, served, request, fitted):
         classifier = request.getfixturevalue(fitted)
         scorer = served(classifier)
         assert repr(scorer) == f"Scorer({len(scorer.classes_)} classes)"
@@ -73,7 +73,7 @@ class TestPredictions:
             found, expected = (getattr(each, scored)(ODD) for each in (scorer, classifier))
             np.testing.assert_allclose(found, expected, atol=1e-5)
 
-    def test_texts_are_read_as_the_tokenizer_reads_them(self, served, pipeline):
+    def test_texts_are_read_as_by_the_tokenizer(self, served, pipeline):
         expected = pipeline.predict_proba(ODD)
         np.testing.assert_allclose(served(pipeline).predict_proba(ODD), expected, atol=1e-6)
 
@@ -83,7 +83,7 @@ class TestPredictions:
         # PyTorch adds in single precision, one term after the other.
         np.testing.assert_allclose(found, two.predict_proba(giants), atol=1e-5)
 
-    def test_a_latent_model_counts(self, served):
+    def test_a_scorer_uses_the_latent_model(self, served):
         unlabelled = [
             f"{text} It was {'bad' if i % 3 else 'good'}." for i, text in enumerate(TEXTS)
         ]
@@ -110,7 +110,7 @@ NUMBERS += ["contributions", "sentence_contributions", "ngram_contributions", "p
 @each_engine
 class TestExplanations:
     @pytest.mark.parametrize("method", ["shapley", "gradient_attention", "attention"])
-    def test_they_are_those_of_the_classifier(self, served, three, method):
+    def test_explanations_match_the_classifier(self, served, three, method):
         expected = three.explain(ODD[:8], method=method, target="b")
         found = served(three).explain(ODD[:8], method=method, target="b")
         for ours, theirs in zip(found, expected, strict=True):
@@ -188,7 +188,7 @@ print(",".join(f"{value:.6f}" for value in found[:3, 1]))
 
 
 @pytest.mark.parametrize("numba", [True, False], ids=["with Numba", "NumPy alone"])
-def test_it_needs_neither_pytorch_nor_scikit_learn_nor_scipy(tmp_path, numba):
+def test_a_scorer_needs_neither_pytorch_nor_scikit_learn_nor_scipy(tmp_path, numba):
     model = make_pipeline(
         HierarchicalTokenizer(stop_words="english"), tiny(pooling=Attention(size=4))
     ).fit(TEXTS, LABELS)
@@ -309,7 +309,7 @@ def test_each_of_several_labels_has_a_decision_and_a_probability(of_labels):
     ],
     ids=str,
 )
-def test_classes_keep_their_type_and_name_a_column_each(served, two, classes, dtype):
+def test_classes_keep_their_type_and_name_the_columns(served, two, classes, dtype):
     scorer = served(with_classes(two, np.array(classes)))
     found = scorer.predict_frame(UNSEEN)
     names = ["prediction", *(f"probability_{label}" for label in classes)]

@@ -184,7 +184,7 @@ class TestAnswers:
         assert found["columns"] == ["body", PRODUCT, "amount", "sent"]
 
     @pytest.mark.parametrize("given", [TEXTS[:1], [*TEXTS[2:6], "", "half \ud800"]])
-    def test_predictions_are_those_of_the_scorer(self, texts, folder, given):
+    def test_predictions_match_the_scorer(self, texts, folder, given):
         scorer = Scorer.load(folder / "texts.han")
         answer = post(texts, "/predict", texts=given)
         found, p = answer.json(), scorer.predict_proba(given)
@@ -213,13 +213,13 @@ class TestAnswers:
         np.testing.assert_allclose(found["probabilities"], expected, atol=1e-6)
         assert "accepted" not in found  # there is no threshold
 
-    def test_explanations_are_those_of_the_scorer(self, texts, folder):
+    def test_explanations_match_the_scorer(self, texts, folder):
         expected = Scorer.load(folder / "texts.han").explain([SCRIPT], target="neg")[0]
         (found,) = post(texts, "/explain", texts=[SCRIPT], target="neg").json()["explanations"]
         assert found.keys() == expected.to_dict().keys()
         assert (found["text"], found["target"]) == (SCRIPT, "neg")
 
-    def test_several_labels_are_a_list_by_their_thresholds(self, folder):
+    def test_the_answer_lists_the_labels_that_reach_their_thresholds(self, folder):
         with serving(folder / "several.han") as started:
             found = post(started, "/predict", texts=TEXTS).json()["labels"]
             assert "Predicted" in Page(send_form(started, text=TEXTS[0]).body).line
@@ -232,7 +232,7 @@ class TestAnswers:
 class TestNumbers:
     """A model of numbers answers with these and their intervals, and knows no classes."""
 
-    def test_predictions_and_intervals_are_those_of_the_scorer(self, rents, folder):
+    def test_predictions_and_intervals_match_the_scorer(self, rents, folder):
         scorer = Scorer.load(folder / "rents.han")
         found = post(rents, "/predict", texts=TEXTS).json()
         expected = scorer.predict_frame(TEXTS, coverage=0.8, novelty=True).to_numpy()
@@ -242,7 +242,7 @@ class TestNumbers:
         np.testing.assert_allclose(found["novelty_p_values"], expected[:, 3], atol=1e-6)
         assert found["coverage"] == ask(rents.url, "GET", "/health").json()["coverage"] == 0.8
 
-    def test_the_schema_has_them_and_no_target(self, rents):
+    def test_the_schema_has_numbers_and_intervals_but_no_target(self, rents):
         paths = ask(rents.url, "GET", "/openapi.json").json()["paths"]
         answer = paths["/predict"]["post"]["responses"]["200"]["content"][JSON]["schema"]
         assert answer["properties"]["numbers"]["items"] == {"type": "number"}
@@ -293,7 +293,7 @@ class TestNumbers:
 
 
 class TestApp:
-    def test_its_schema_names_texts_columns_and_classes(self, texts, columns):
+    def test_the_schema_names_texts_columns_and_classes(self, texts, columns):
         paths = ask(texts.url, "GET", "/openapi.json").json()["paths"]
         body = paths["/explain"]["post"]["requestBody"]["content"][JSON]["schema"]
         assert body["required"] == ["texts"]
@@ -307,7 +307,7 @@ class TestApp:
         assert item["required"] == ["body"]
         assert "loan" not in json.dumps(paths)  # no training value
 
-    def test_an_encoder_is_given_and_reads_each_request(self, tmp_path):
+    def test_the_given_encoder_encodes_each_request(self, tmp_path):
         model = fitted_classifier(encoder=HashEncoder())
         sk_han.save(model, tmp_path / "model.han")
         with pytest.raises(sk_han.ModelFormatError, match="encoder HashEncoder of tests makes"):
@@ -321,7 +321,7 @@ class TestApp:
         expected = model.predict_proba(["A good zebra."])[0]
         np.testing.assert_allclose(answer["probabilities"][0], expected, atol=1e-6)
 
-    def test_it_can_be_mounted_in_an_app_of_the_user(self, folder):
+    def test_the_app_can_be_mounted_in_another_app(self, folder):
         with mounted(create_app(Scorer.load(folder / "texts.han"), THRESHOLD)) as url:
             answer = ask(url, "POST", "/tickets/predict", json.dumps({"texts": TEXTS[:3]}))
             assert "<textarea" in ask(url, "GET", "/tickets/", Host="example.org").body
@@ -384,7 +384,7 @@ class TestRefusals:
             ({"body": ["Jane Doe"]}, "Send a string as 'body', and no columns but"),
         ],
     )
-    def test_it_names_the_column(self, columns, change, message):
+    def test_errors_name_the_column(self, columns, change, message):
         answer = post(columns, "/predict", documents=[ROW | change])
         assert answer.status == 400
         assert message in answer.json()["error"]
@@ -416,7 +416,9 @@ class TestRefusals:
             ("POST", "/health", {"GET", "HEAD"}),
         ],
     )
-    def test_another_method_is_told_the_allowed_ones(self, texts, method, path, allowed):
+    def test_a_wrong_http_method_is_answered_with_the_allowed_ones(
+        self, texts, method, path, allowed
+    ):
         answer = ask(texts.url, method, path)
         assert answer.status == 405
         assert {*answer.headers["allow"].split(", ")} == allowed
@@ -485,7 +487,7 @@ RAW = [
 class TestAttacks:
     @pytest.mark.filterwarnings("ignore:Column .* has 1 value that no two")
     @pytest.mark.parametrize("value", ODD, ids=range(len(ODD)))
-    def test_answers_to_odd_values_do_not_quote_them(self, texts, columns, value):
+    def test_answers_do_not_quote_odd_values(self, texts, columns, value):
         bodies = [value]
         for key in ("texts", "documents", "target", ZETA):
             bodies += [{key: value}, {key: [value]}]
@@ -608,7 +610,7 @@ class TestLoad:
         assert sizes[0] < size < min(sizes[1:])
         assert not service._UNSENT
 
-    def test_connections_beyond_a_number_are_closed(self, texts, monkeypatch):
+    def test_connections_beyond_the_limit_are_closed(self, texts, monkeypatch):
         monkeypatch.setattr(service, "MAX_CONNECTIONS", 0)
         with pytest.raises(ConnectionError):
             ask(texts.url, "GET", "/health")
@@ -624,7 +626,7 @@ class TestLoad:
         ],
         ids=["headers", "body", "second request"],
     )
-    def test_a_client_that_drips_is_disconnected_at_the_deadline(self, texts, monkeypatch, head):
+    def test_a_slow_client_is_disconnected_at_the_deadline(self, texts, monkeypatch, head):
         monkeypatch.setattr(service, "DEADLINE", 0.3)
         start = time.monotonic()
         with connected(texts, head) as connection, suppress(ConnectionError):
@@ -661,7 +663,7 @@ class TestLoad:
             shutil.copy(folder / "texts.han", path)
             assert classes() == ["neg", "pos"]
 
-    def test_a_body_that_is_cut_off_is_not_computed(self, texts, monkeypatch):
+    def test_a_truncated_request_is_not_processed(self, texts, monkeypatch):
         computed = Mock(side_effect=ValueError)
         monkeypatch.setattr(service, "_call", computed)
         head = f"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: {FORM}\r\nContent-Length: 99"
@@ -750,7 +752,7 @@ class TestCommand:
                 assert ask(url, "GET", "/health", Host="example.org").status == 200
                 yield process, connection, host, int(port)
 
-    def test_a_terminated_service_answers_what_it_has_begun(self, folder):
+    def test_a_terminated_service_finishes_requests_in_progress(self, folder):
         with self.started(folder / "texts.han") as (process, connection, host, port):
             process.send_signal(signal.SIGTERM)
             wait_for_refusal(host, port)
@@ -759,7 +761,7 @@ class TestCommand:
             assert process.wait(60) == 0
             assert process.stderr.read() == ""
 
-    def test_it_ends_in_time_although_a_client_drips(self, folder):
+    def test_the_server_stops_promptly_despite_a_slow_client(self, folder):
         with self.started(folder / "texts.han") as (process, connection, _, _):
             process.send_signal(signal.SIGTERM)
             start = time.monotonic()
@@ -770,7 +772,7 @@ class TestCommand:
             process.wait(20)
             assert time.monotonic() - start < 6
 
-    def test_it_ends_without_a_traceback_although_a_client_reads_nothing(self, folder):
+    def test_the_server_stops_without_traceback_if_a_client_reads_nothing(self, folder):
         large = "from unittest.mock import Mock; from sk_han.serving import Scorer"
         large += "; Scorer.explain = lambda *_, **__: [Mock(to_dict=lambda: 2**25 * 'a')]"
         with self.started(folder / "texts.han", large) as (process, *_, host, port):
@@ -780,7 +782,7 @@ class TestCommand:
                 assert process.wait(20) == 0
             assert "Traceback" not in process.stderr.read()
 
-    def test_it_ends_in_time_although_a_request_computes(self, folder):
+    def test_the_server_stops_promptly_while_a_request_is_running(self, folder):
         slow = "import time; from sk_han._model.fitted_model import FittedModel"
         slow += "; FittedModel.logits = lambda *_: time.sleep(30)"
         with self.started(folder / "texts.han", slow) as (process, connection, *_):

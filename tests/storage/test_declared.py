@@ -31,7 +31,7 @@ def state() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("part", [TrainedNetwork, ServedNetwork])
-def test_sizes_that_its_weights_do_not_have_are_refused(part: Any) -> None:
+def test_sizes_that_contradict_the_weights_are_refused(part: Any) -> None:
     part.from_state(state(), TARGET, "cpu")
     for name, size in SIZES.items():
         with pytest.raises(ValueError, match=r"must have|too many"):

@@ -83,7 +83,7 @@ class Cost:
     epochs: int
 
 
-def test_plain_values_are_those_of_json():
+def test_plain_values_can_be_written_as_json():
     values = {
         "number": np.float32(0.5),
         "count": np.int64(2),

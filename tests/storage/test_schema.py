@@ -112,7 +112,7 @@ class TestEntries:
         refused(VECTOR, vector(3) | {"evil": 1}, r"its fitted state has \['evil'\] too many$")
         refused(only(VECTOR), {"it": {}}, r"its it lacks \['size', 'vector'\]")
 
-    def test_an_entry_may_be_none_where_its_field_says_so(self) -> None:
+    def test_only_optional_entries_may_be_none(self) -> None:
         check(Schema((Field("size", Size("E"), optional=True),)), {"size": None})
         refused(VECTOR, {"size": None, "vector": None}, "its size must be an integer")
 
@@ -131,7 +131,7 @@ class TestEntries:
         refused(only(ListOf(VECTOR)), {"it": {}}, "its it must be a list")
         refused(only(ListOf(VECTOR, length="n")), {"it": []}, "must be a list of 2", n=2)
 
-    def test_every_entry_of_a_mapping_of_any_names_is_checked(self) -> None:
+    def test_every_entry_of_a_mapping_with_arbitrary_keys_is_checked(self) -> None:
         check(only(ByName(VECTOR)), {"it": {"a": vector(3)}})
         refused(only(ByName(VECTOR)), {"it": {"a": vector(3, 5)}}, r"its it\.a\.vector has")
 
@@ -154,5 +154,5 @@ class TestVariants:
         refused(self.kinds, {"kind": "nothing", **vector(3)}, "too many")
 
     @pytest.mark.parametrize("kind", ["other", None, ["vector"]])
-    def test_an_unknown_one_is_refused_by_name(self, kind: Any) -> None:
+    def test_an_unknown_variant_is_refused_by_name(self, kind: Any) -> None:
         refused(ByName(self.kinds), {"part": {"kind": kind}}, r"part has the kind .*; known here")
