@@ -68,7 +68,7 @@ class TestHostileText:
 
     @pytest.mark.thorough
     @pytest.mark.parametrize("piece", first_fast([".", "a", "\n", "<", "&", "a. "]))
-    def test_explaining_and_showing_it_takes_linear_time(self, fitted, piece):
+    def test_explaining_and_rendering_hostile_text_takes_linear_time(self, fitted, piece):
         def show(n_characters):
             explanation = fitted.explain([piece * (n_characters // len(piece))])[0]
             return explanation.to_html(), str(explanation)

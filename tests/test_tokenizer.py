@@ -258,7 +258,7 @@ PARAMS = st.fixed_dictionaries(
 @pytest.mark.thorough
 @given(st.lists(ANY_TEXT, min_size=1, max_size=4), PARAMS)
 @example(["A. b"], {"stop_words": ["a"]})
-def test_spans_are_those_of_the_words_that_transform_gives(texts, params):
+def test_spans_match_the_words_that_transform_returns(texts, params):
     tokenizer = HierarchicalTokenizer(vocabulary=["a"], **params).fit(texts)
     documents = tokenizer.transform(texts)
     spans = tokenizer.spans(texts)

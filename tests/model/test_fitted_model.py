@@ -47,7 +47,7 @@ def test_another_fit_does_not_change_the_earlier_model():
     assert np.abs(classifier.predict_proba(UNSEEN) - before).max() > 0
 
 
-def test_it_takes_no_further_attributes(fitted):
+def test_attributes_of_a_fitted_model_cannot_be_set(fitted):
     for name in ("pool_", "tokenizer_", "history_", "classes_"):
         with pytest.raises(AttributeError):
             setattr(fitted, name, None)

@@ -158,7 +158,7 @@ FITTED = {
     ],
     ids=repr,
 )
-def test_another_structure_is_refused(changes: dict[str, Any], message: str) -> None:
+def test_another_network_structure_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}.*Set it back, or fit anew"):
         NetworkOptions(**(FITTED | changes)).check_same_structure(NetworkOptions(**FITTED))
 

@@ -63,12 +63,12 @@ class TestSplits:
 
     @pytest.mark.parametrize("name", [name for name in CORPORA if name != "make_reviews"])
     @pytest.mark.parametrize("seed", range(N_SEEDS))
-    def test_choosing_sees_no_text_that_is_reported_on(self, name: str, seed: int) -> None:
+    def test_development_data_holds_no_reported_text(self, name: str, seed: int) -> None:
         development = held_out(name, 0, seed)
         seen = {*development.train_texts, *development.test_texts}
         assert not seen & set(published(name, seed).test_texts)
 
-    def test_generated_reviews_for_choosing_are_others_than_those_reported_on(self) -> None:
+    def test_generated_development_reviews_differ_from_reported_ones(self) -> None:
         development = held_out("make_reviews", 0, 0)
         seen = {*development.train_texts, *development.test_texts}
         reported = published("make_reviews", 0).test_texts

@@ -114,7 +114,7 @@ def may_import(room: str, other: str) -> bool:
     return other == room or FLOOR_OF[other] < FLOOR_OF[room]
 
 
-def test_all_imports_run_downwards() -> None:
+def test_packages_import_only_lower_layers() -> None:
     def upward(file: Path) -> Iterator[str]:
         room = room_of(module_of(file))
         for name in imports(syntax_tree(file), in_functions=True) if room else ():
@@ -156,7 +156,7 @@ def test_a_missing_package_is_never_passed_over_in_silence() -> None:
     assert offenders(silent) == []
 
 
-def test_a_violation_would_be_found() -> None:
+def test_imports_of_higher_layers_are_found() -> None:
     assert not may_import("nn", "training")
     assert not may_import("fitting", "classifier")
     code = "if TYPE_CHECKING:\n    import a\ndef f():\n    from b import c"
@@ -183,7 +183,7 @@ LIGHT = {
 
 
 @pytest.mark.parametrize("name", first_fast(LIGHT))
-def test_no_heavy_package_is_loaded_through_others(name: str) -> None:
+def test_light_modules_import_no_heavy_package(name: str) -> None:
     code, heavy = LIGHT[name]
     run_python(f"{code}; import sys; assert not sys.modules.keys() & {heavy}")
 
@@ -239,7 +239,7 @@ def test_a_public_module_is_imported_by_itself(room: str) -> None:
     run_python(f"import sk_han.{room} as room\nfor name in {names}:\n    getattr(room, name)")
 
 
-def test_names_that_load_on_first_use_are_completed_before_it() -> None:
+def test_lazily_loaded_names_appear_in_dir_before_first_use() -> None:
     run_python(
         "from sk_han import inspection as room\n"
         "assert [name for name in dir(room) if name[0] != '_'] == room.__all__, dir(room)"
@@ -310,7 +310,7 @@ def test_the_documented_default_is_the_default() -> None:
     assert offenders(lambda file: wrong_defaults(module_in(file))) == []
 
 
-def test_a_wrong_default_would_be_found() -> None:
+def test_a_wrong_default_is_found() -> None:
     def drifted(a=1, b=None, c=0.0):  # type: ignore[no-untyped-def]
         """Say little.
 

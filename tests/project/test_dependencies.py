@@ -95,7 +95,7 @@ def test_the_conda_recipe_requires_the_same_releases() -> None:
     assert required == set(map(Requirement, project["dependencies"]))
 
 
-def test_a_bound_below_the_pin_would_be_found() -> None:
+def test_a_bound_below_the_pin_is_noticed() -> None:
     bounds = lower_bounds(["torch>=2.5,<3", "NumPy>=1.26"])
     assert bounds == {"torch": Version("2.5.0"), "numpy": Version("1.26.0")}
     assert OLDEST["torch"] != bounds["torch"]

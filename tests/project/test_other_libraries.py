@@ -93,6 +93,6 @@ def test_an_ordinal_classifier_takes_row_numbers():
 
 
 @pytest.mark.parametrize(("name", "args"), [("Thresholder", (0.5,)), ("DecayEstimator", ())])
-def test_some_of_scikit_lego_take_a_list_of_texts(name, args):
+def test_some_estimators_of_scikit_lego_accept_lists_of_texts(name, args):
     fitted = wrap("sklego.meta", name, QUICK, *args).fit(list(TEXTS), CODES % 2)
     assert set(fitted.predict(list(TEXTS))) <= {0, 1}

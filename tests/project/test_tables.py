@@ -29,7 +29,7 @@ def test_a_page_holds_what_the_results_draw(page):
     assert tables.drawn(text) == text, "run python benchmarks/tables.py"
 
 
-def test_every_stored_result_is_drawn_with_its_command():
+def test_pages_show_the_command_of_every_stored_result():
     texts = "".join(page.read_text("utf-8") for page in tables.PAGES)
     for path in results.FOLDER.glob("*.json"):
         found = results.load(path.stem)
@@ -67,7 +67,7 @@ def test_a_table_worked_by_hand(stored):
     assert tables.drawn(drawn) == drawn
 
 
-def test_results_say_where_they_come_from(stored, monkeypatch):
+def test_results_record_command_commit_processor_and_date(stored, monkeypatch):
     script = str(results.ROOT / "benchmarks" / "accuracy.py")
     monkeypatch.setattr("sys.argv", [script, "--data", "a b", "--save"])
     monkeypatch.setenv("OMP_NUM_THREADS", "1")

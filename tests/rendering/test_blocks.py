@@ -34,7 +34,7 @@ VALUES = st.lists(st.integers(-50, 50), max_size=30).map(lambda values: np.array
 
 
 @given(VALUES)
-def test_weak_words_together_hold_at_most_their_share(values):
+def test_weak_words_together_make_up_at_most_the_weak_share(values):
     weak, magnitudes = too_weak(values), np.abs(values)
     assert magnitudes[weak].sum() <= WEAK_SHARE * magnitudes.sum()
     if not weak.all():
@@ -82,8 +82,6 @@ def test_runs_of_one_or_two_sentences_are_not_folded(run, is_folded):
         (0.9, 0.5, "0.900 ≥ 0.500"),
     ],
 )
-def test_a_probability_and_its_threshold_are_written_until_they_differ(
-    probability, threshold, written
-):
+def test_a_probability_near_its_threshold_gets_more_digits(probability, threshold, written):
     explanation = SimpleNamespace(probabilities=[probability], thresholds=[threshold])
     assert format_probability(explanation, 0) == written

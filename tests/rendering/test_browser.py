@@ -62,7 +62,7 @@ def test_all_text_is_seen_in_full_and_has_contrast(seen):
         assert faults == [], name
 
 
-def test_all_columns_of_a_wide_page_are_within_it(seen):
+def test_a_wide_page_shows_all_columns_without_scrolling(seen):
     _, width, found, _ = seen
     if width == 1200:
         assert {name: page["scrolls"] for name, page in found.items() if page["scrolls"]} == {}
@@ -92,7 +92,7 @@ def wrong(groups):
     return found
 
 
-def test_bars_are_as_long_as_their_numbers(seen):
+def test_the_length_of_bars_matches_their_numbers(seen):
     _, _, found, _ = seen
     assert sum(len(page["bars"]) for page in found.values()) > 40
     off = {name: bars for name, page in found.items() if (bars := wrong(page["bars"]))}
@@ -108,7 +108,7 @@ def test_pages_have_a_title_and_the_colours_of_the_theme(seen):
     assert len(set(found["long explanation"]["marks"])) > 3
 
 
-def test_faults_would_be_found(seen):
+def test_planted_faults_are_found(seen):
     *_, faults = seen
     for name, page in faults.items():
         assert wrong(page["bars"]) if name == "bar" else page["faults"][0][0] == name

@@ -36,7 +36,7 @@ def test_bars_are_contributions_in_the_order_of_the_text():
     assert ax.get_title() == "predicted pos (pos 0.900, neg 0.100), explained neg"
 
 
-def test_colours_are_those_of_the_sign_and_of_the_background():
+def test_colours_depend_on_the_sign_and_the_background():
     for background, *expected in (("white", "#1f63b8", "#ad5200"), ("black", "#7ab2f2", "#f0a154")):
         ax = plot_explanation(signed("One. Two."), Figure(facecolor=background).subplots())
         colors = [plt.matplotlib.colors.to_hex(bar.get_facecolor()) for bar in ax.patches]
@@ -65,7 +65,7 @@ def test_the_axis_names_the_unit_of_bars(explanation, label):
     ax.figure.canvas.draw()
 
 
-def test_of_a_long_document_the_strongest_sentences_are_drawn():
+def test_only_the_strongest_sentences_of_a_long_document_are_drawn():
     values = np.arange(30) - 10.0
     ax = plot_explanation(signed(LONG, sentence_contributions=values))
     assert len(ax.patches) == len(names(ax)) == 20
@@ -82,7 +82,7 @@ def test_long_sentences_are_cut_and_their_markup_is_inert():
     ax.figure.canvas.draw()  # a formula that does not close would be an error
 
 
-def test_the_axes_must_be_one():
+def test_ax_must_be_a_single_axes():
     with pytest.raises(
         TypeError, match=r"ax must be one matplotlib\.axes\.Axes; got an array of 2"
     ):
@@ -132,7 +132,7 @@ def test_epochs_without_a_score_are_left_out():
     assert [len(line.get_xdata()) for line in ax.lines] == [2, 1]
 
 
-def test_each_score_has_its_colour_and_marker():
+def test_each_score_has_its_own_colour_and_marker():
     names = [f"valid_score_{i}" for i in range(8)]
     history = [{"epoch": 1, "train_loss": 0.7} | dict.fromkeys(names, 0.5)]
     ax = plot_history(history, ax=Figure().subplots())

@@ -375,14 +375,14 @@ PAGES = EXAMPLES | {
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_a_result_is_shown_as_its_stored_copies(name):
+def test_results_render_like_their_stored_copies(name):
     stored, result = name.replace(" ", "_"), EXAMPLES[name]
     assert_stored(f"{stored}.html", by_line(result.to_html()))
     assert_stored(f"{stored}.txt", result.to_text(width=80) + "\n")
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_a_notebook_shows_a_fragment_as_its_stored_copy(name):
+def test_notebook_fragments_match_their_stored_copies(name):
     assert_stored(f"{name.replace(' ', '_')}.fragment.html", by_line(RESULTS[name]._repr_html_()))
 
 

@@ -72,7 +72,7 @@ class TestDraw:
         few = [s for s in found if (s["a"], s["c"]) != ("1", "2")]
         assert (("a", "1"), ("c", "2")) in missing_pairs(few, self.TABLE, lambda scenario: True)
 
-    def test_what_is_illegal_is_never_drawn(self):
+    def test_illegal_scenarios_are_never_drawn(self):
         def legal(scenario):
             return (scenario.get("a"), scenario.get("b")) != ("1", "1")
 
@@ -87,7 +87,7 @@ class TestDraw:
         with pytest.raises(ValueError, match="No legal scenario has"):
             list(covering(self.TABLE, legal, seed=0))
 
-    def test_the_shortest_reproducer_has_only_what_it_needs(self):
+    def test_the_shortest_reproducer_keeps_only_necessary_values(self):
         table = {name: ["0", "1"] for name in "abcdefghijk"}
         scenario = dict.fromkeys(table, "1")
         found = shortest(scenario, table, lambda s: s["c"] == s["h"] == "1")

@@ -39,7 +39,7 @@ def locate_sentences(text, sentences):
 
 
 @pytest.mark.parametrize(("text", "sentences", "edges"), SENTENCES.values(), ids=SENTENCES)
-def test_sentences_are_found_where_they_stand(text, sentences, edges):
+def test_sentences_are_located_in_the_text(text, sentences, edges):
     assert [edge for span in locate_sentences(text, sentences) for edge in span] == edges
 
 
@@ -81,7 +81,7 @@ CHANGED = {
 
 
 @pytest.mark.parametrize(("text", "words", "expected"), RETURNED.values(), ids=RETURNED)
-def test_words_have_their_places(text, words, expected):
+def test_words_are_located_in_the_text(text, words, expected):
     assert located(text, words) == expected
 
 

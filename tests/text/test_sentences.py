@@ -163,7 +163,7 @@ def test_tags_that_break_lines_are_in_no_sentence(tag):
 
 
 @pytest.mark.parametrize("text", ["1 < 2 but 3 > 2", "<3 it", "a <brave> try", "<p", "x <br y"])
-def test_other_angles_are_text(text):
+def test_other_angle_brackets_are_text(text):
     assert sentences(text) == [text]
 
 

@@ -59,7 +59,7 @@ def test_character_tables_cover_all_living_scripts():
     assert re.sub(f"[{purpose}]", "", "".join(missing)) == ""
 
 
-def test_newer_letters_are_known_to_each_python():
+def test_letters_of_newer_unicode_are_recognized_on_every_python_version():
     # Of Unicode 15, 16 and 17, where a release of Python may have an older one.
     table = re.compile(f"[{WORD_CHARACTERS}{CHARACTER_WORDS}{CHARACTER_MARKS}]")
     newer = "\u088f\u0897\u0c5c\u0cdc\u0cf3\u0ece\u1acf\u1c89\u1c8a\ua7cb\ua7d2\ua7dc\ua7f1"

@@ -61,11 +61,11 @@ def elsewhere(fitted, tmp_path_factory):
 
 @pytest.mark.thorough
 class TestAnotherProcess:
-    def test_it_predicts_the_same_bits(self, fitted, elsewhere):
+    def test_another_process_predicts_the_same_bits(self, fitted, elsewhere):
         found = np.load(elsewhere[0] / "probabilities.npy")
         np.testing.assert_array_equal(found, fitted.predict_proba(UNSEEN))
 
-    def test_two_that_save_at_once_leave_one_whole_file(self, elsewhere):
+    def test_two_processes_saving_at_once_leave_one_whole_file(self, elsewhere):
         folder, ended = elsewhere
         assert ended.stdout.split() == ["0", "0"]
         assert sorted(load(folder / "contested.han").vocabulary_) in (["0", "word"], ["1", "word"])
@@ -160,7 +160,7 @@ class TestAccidents:
 
 
 class TestTheFile:
-    def test_a_model_that_could_not_be_loaded_replaces_none(self, fitted, tmp_path):
+    def test_an_unloadable_model_does_not_replace_an_earlier_one(self, fitted, tmp_path):
         path = tmp_path / "model.han"
         save(fitted, path)
         broken = with_model(copy.deepcopy(fitted), history=["no epoch"])

@@ -35,7 +35,7 @@ CONTAINERS = {
 
 @pytest.mark.parametrize("values", [STRINGS, NUMBERS, TRUTHS], ids=["str", "int", "bool"])
 @pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
-def test_labels_are_of_the_types_of_python(container, values):
+def test_labels_are_converted_to_python_types(container, values):
     found = label_list(container(values))
     assert found == values
     assert {type(label) for label in found} == {type(values[0])}
@@ -56,7 +56,7 @@ def test_rows_of_documents_are_documents():
     assert take_rows(documents, np.array([1])).to_nested() == [[[3, 4]]]
 
 
-def test_rows_of_any_sparse_format() -> None:
+def test_rows_of_any_sparse_format_are_selected() -> None:
     dense = np.arange(6).reshape(3, 2)
     for format in ("csr", "csc", "coo", "lil", "dok", "dia", "bsr"):
         for kind in (sparse.csr_matrix, sparse.csr_array):

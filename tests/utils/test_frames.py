@@ -24,7 +24,7 @@ def explanations(classifier):
 
 
 @pytest.mark.parametrize("level", ["document", "sentence", "word"])
-def test_frames_of_explanations(explanations, level):
+def test_explanations_are_returned_as_frames(explanations, level):
     frame = explanations.to_frame(level)
     assert frame["target"][0] == f"pos{LONE}"
     if level == "document":
@@ -33,6 +33,6 @@ def test_frames_of_explanations(explanations, level):
     assert explanations.mistakes()[:0].to_frame(level).columns.tolist() == frame.columns.tolist()
 
 
-def test_frames_of_an_alignment():
+def test_an_alignment_is_returned_as_a_frame():
     frame = Alignment("", "", [LONE, "a"], [f"b{LONE}"], [[0.5, 0.5]]).to_frame()
     assert frame.loc[f"b{LONE}", LONE] == 0.5

@@ -17,7 +17,7 @@ from sk_han._utils.metrics import (
 )
 
 
-def test_figures_are_those_of_scikit_learn():
+def test_figures_match_scikit_learn():
     random = np.random.default_rng(0)
     probabilities = random.dirichlet([1, 1, 1], 101)
     targets = random.integers(3, size=101)
@@ -55,7 +55,7 @@ def test_reliability_bins_group_by_confidence():
     assert (grouped.low, grouped.high) == accuracy_interval(targets == 0, groups)
 
 
-def test_the_interval_of_a_share_is_that_of_wilson():
+def test_the_interval_of_a_share_matches_wilson():
     # Newcombe (1998), Two-sided confidence intervals for the single proportion, table I.
     assert share_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=1e-4)
     assert share_interval(0, 20) == pytest.approx((0, 0.1611), abs=1e-4)
@@ -149,7 +149,7 @@ def test_equal_values_other_than_0_have_no_interval():
     assert mean_interval(np.zeros(3)) == (0, 0)
 
 
-def test_an_interval_of_few_documents_is_that_of_student():
+def test_an_interval_of_few_documents_uses_students_t():
     # The 0.975 quantile of t is 4.3027 with 2 degrees of freedom; the standard error is 0.1.
     values = 0.4 + 0.1 * np.sqrt(3) * np.array([-1, 0, 1])
     assert mean_interval(values) == pytest.approx((0.4 - 0.43027, 0.4 + 0.43027), abs=1e-5)

@@ -31,14 +31,14 @@ def test_padded_ids_are_documents(fitted: HANClassifier, ids: Any) -> None:
 @pytest.mark.parametrize(
     "texts", [["A fine film."], np.array([2, 3]), np.array([[2.0, 3.0]]), [[2, 3]]], ids=str
 )
-def test_other_types_are_refused_by_name(fitted: HANClassifier, texts: Any) -> None:
+def test_invalid_types_are_refused_by_name(fitted: HANClassifier, texts: Any) -> None:
     name = type(texts).__name__
     with pytest.raises(TypeError, match=f"X is an? {name}, .* fitted on word ids or .* Give it "):
         fitted.predict(texts)
 
 
 @pytest.mark.parametrize("nothing", [DocumentArray.from_nested([]), CUBE[:0], CUBE[:0, 0]])
-def test_no_documents_are_refused(fitted: HANClassifier, nothing: Any) -> None:
+def test_an_empty_list_of_documents_is_refused(fitted: HANClassifier, nothing: Any) -> None:
     with pytest.raises(ValueError, match="0 sample"):
         fitted.predict(nothing)
 

@@ -186,7 +186,7 @@ def test_cells_of_several_labels_are_read_with_a_separator(cells, door, tmp_path
         ["none", "null", "NA"],
     ],
 )
-def test_names_that_hold_signs_are_one_label_each(names):
+def test_names_with_separators_are_single_labels(names):
     labels = (names * N)[:N]
     classes, told = outcome(lambda: tiny().fit(TEXTS, labels))
     assert classes == sorted(names)

@@ -81,7 +81,7 @@ def test_a_frame_of_many_columns_is_refused_with_their_names(X):
     ["text", {"a": "text"}, DocumentArray.from_nested([[[2]]]), np.full((1, 3), "text"), 3]
     + [pl.LazyFrame({"text": TEXTS})],
 )
-def test_a_container_of_another_argument_is_refused_with_its_name(X):
+def test_errors_in_another_argument_name_the_argument(X):
     with pytest.raises((TypeError, ValueError), match=r"^X_unlabelled: "):
         HierarchicalTokenizer().fit(TEXTS, X_unlabelled=X)
 

@@ -62,14 +62,14 @@ def test_bad_sample_weights_are_refused(sample_weight: Any, message: str) -> Non
         weights_of(sample_weight)
 
 
-def test_texts_in_their_place_are_not_quoted() -> None:
+def test_texts_passed_as_weights_are_not_quoted() -> None:
     text = "A secret."
     with pytest.raises(ValueError, match=r"the third argument.*X_unlabelled=texts") as caught:
         weights_of([text] * 5)
     assert text not in "".join(traceback.format_exception(caught.value))
 
 
-def test_weights_of_classes_and_of_documents_are_told_apart() -> None:
+def test_weights_of_classes_and_of_documents_are_distinguished() -> None:
     with pytest.raises(TypeError, match=r"a number for each document; got .*class_weight="):
         weights_of("balanced")
     with pytest.raises(ValueError, match=r"class_weight=.*a list is for several labels"):
@@ -119,7 +119,7 @@ def test_bad_class_weights_are_refused(
         weights_of(sample_weight, class_weight)
 
 
-def test_a_weight_behind_a_mask_is_missing() -> None:
+def test_a_masked_weight_is_missing() -> None:
     masked = np.ma.masked_array(np.ones(5), mask=[0, 0, 0, 1, 0])
     with pytest.raises(ValueError, match="sample_weight has masked values, the first at position"):
         document_weights(masked, None, LABELS, CLASSES)
