@@ -187,7 +187,7 @@ def test_models_that_often_err_rank_labels_without_a_probability():
             assert ("expected to be wrong" in said) != is_ranked
 
 
-def test_a_text_that_a_step_fills_in_is_not_missing():
+def test_missing_texts_may_be_filled_in_by_a_pipeline_step():
     texts = [*TEXTS[:100], None, *TEXTS[101:]]
     filled = make_pipeline(FunctionTransformer(lambda X: [text or "" for text in X]), LINEAR)
     assert set(audit_labels(filled, texts, LABELS).documents[:8]) >= set(FLIPPED) - {100}
@@ -263,7 +263,7 @@ def test_a_table_takes_any_text_and_compresses_by_extension(audit, tmp_path):
     assert "half a character ?" in texts
 
 
-def test_ids_replace_row_numbers(tmp_path):
+def test_the_index_of_a_series_replaces_row_numbers(tmp_path):
     index = pd.Index([f"day-{i}" for i in range(len(TEXTS))])
     texts = pd.Series([*TEXTS[:-1], TEXTS[0]], index=index)
     labels = [*LABELS[:-1], "bad" if LABELS[0] == "good" else "good"]

@@ -56,7 +56,7 @@ class TestGivenShares:
             with_priors(learnt, None).predict_proba(UNSEEN), fitted.predict_proba(UNSEEN)
         )
 
-    def test_explanations_have_the_shift_without_words(self, fitted):
+    def test_priors_shift_the_base_value_and_not_the_words(self, fitted):
         changed = with_priors(fitted, PRIORS)
         shift = logit(0.8) - logit(fitted.model_.reference.implied[1])
         plain, shifted = (explain(model, UNSEEN, target="pos") for model in (fitted, changed))
@@ -83,7 +83,7 @@ class TestGivenShares:
             with_priors(model, by_number).predict_proba(UNSEEN),
         )
 
-    def test_class_weights_count_in_the_training_shares(self):
+    def test_training_class_shares_include_class_weights(self):
         y = [*LABELS[:-2], *LABELS[:2]]
         weighted = tiny(class_weight={"neg": 3, "pos": 1}).fit(TEXTS, y)
         n_neg = y.count("neg")

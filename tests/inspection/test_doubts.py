@@ -45,7 +45,7 @@ def one_way(n, of_first, share, seed):
 
 
 @pytest.mark.parametrize("of_first", [0.05, 0.1])
-def test_errors_in_one_direction_are_expected(of_first):
+def test_errors_in_only_one_direction_are_estimated(of_first):
     """The other class has none: rates that are taken for those of both hide four of five."""
     expected = found = 0
     for seed in range(5):
@@ -83,7 +83,7 @@ def test_overconfident_probabilities_are_tempered():
     np.testing.assert_allclose(other.chances.sum(), one.chances.sum(), rtol=0.05)
 
 
-def test_certain_probabilities_and_single_documents_are_taken():
+def test_certain_probabilities_and_single_documents_give_finite_doubts():
     labels = np.array([0, 1, 2, 0])
     doubts = label_doubts(np.eye(3)[[0, 1, 1, 2]], labels)
     assert np.isfinite(doubts.chances).all()
@@ -105,7 +105,7 @@ def test_no_label_is_doubted_if_models_agree_with_all_labels(n, k):
 
 
 @pytest.mark.parametrize("at_once", [1, 70, 1000])
-def test_many_probabilities_are_looked_at_in_blocks(monkeypatch, at_once):
+def test_processing_probabilities_in_blocks_changes_nothing(monkeypatch, at_once):
     _, labels, p = drawn(300, 7)
     expected = label_doubts(p, labels)
     monkeypatch.setattr("sk_han.inspection._auditing._AT_ONCE", at_once)

@@ -96,7 +96,7 @@ def test_without_held_out_documents_unknown_words_alone_are_compared():
     assert "no documents were held out" in found.text
 
 
-def test_what_cannot_be_compared_is_refused(fitted):
+def test_few_documents_unfitted_models_and_portions_are_refused(fitted):
     with pytest.raises(ValueError, match=r"29 documents are too few .* at least 30"):
         drift(fitted, X[:29])
     with pytest.raises(NotFittedError):

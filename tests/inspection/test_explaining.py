@@ -159,7 +159,7 @@ def test_against_one_class_sentences_sum_to_a_difference_of_scores(of_three):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_words_for_a_class_count_against_the_other(of_three, method):
+def test_exchanging_target_and_contrast_reverses_the_signs(of_three, method):
     one = explain(of_three, TEXTS[:4], target="pos", against="neg", method=method, random_state=0)
     other = explain(of_three, TEXTS[:4], target="neg", against="pos", method=method, random_state=0)
     sign = 1 if method in ("attention", "random") else -1
@@ -181,7 +181,7 @@ def test_against_the_predicted_class_the_next_likely_one_is_explained(of_three):
 
 
 @pytest.mark.parametrize("method", [m for m in METHODS if m != "random"])
-def test_no_method_depends_on_the_batch(fitted, method):
+def test_explanations_do_not_depend_on_the_batch_size(fitted, method):
     texts = [*TEXTS[:3], "", "Zyxxy.", "Bad."]
     together, apart = (
         fitted.explain(texts, method=method, target="pos", batch_size=size) for size in (6, 1)

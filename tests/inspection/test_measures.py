@@ -76,7 +76,7 @@ class TestFlipShares:
         shares = flip_shares(by_praise, praise, by_praise(praise), rank_words(praise, PRAISE_FIRST))
         np.testing.assert_allclose(shares, [0.2, 1.0])
 
-    def test_the_share_is_of_whole_words(self):
+    def test_flip_shares_are_rounded_to_whole_words(self):
         # One word of seven is the first step of the grid, 1 %, rounded up.
         documents = DocumentArray.from_nested([[[7, 7, 2, 3, 4, 5, 6]]])
         rank = rank_words(documents, np.array([1, 0, 0, 0, 0, 0, 0]))
@@ -119,7 +119,7 @@ class TestLinearDatamodelingScores:
         return linear_datamodeling_scores(self.documents, self.kept, true, words)
 
     @pytest.mark.parametrize(("sign", "expected"), [(1, 1.0), (-1, -1.0)])
-    def test_only_the_order_of_sums_counts(self, sign, expected):
+    def test_the_score_depends_only_on_the_order_of_sums(self, sign, expected):
         assert self.scores(np.exp(sign * self.sums / 8))[0] == pytest.approx(expected)
 
     def test_the_score_is_spearmans_correlation(self):

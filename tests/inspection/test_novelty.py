@@ -42,7 +42,7 @@ def classifier():
     return fitted()
 
 
-def test_like_documents_have_uniform_p_values(classifier):
+def test_similar_documents_have_uniform_p_values(classifier):
     p = novelty(classifier, NEW)
     # 60 calibration documents: the standard deviation of a share of one half is 0.065.
     assert p.shape == (500,)
@@ -74,7 +74,7 @@ def test_a_p_value_depends_on_its_document_alone(classifier):
     np.testing.assert_allclose(together, alone, atol=1e-6)
 
 
-def test_priors_do_not_count(classifier):
+def test_priors_do_not_change_novelty(classifier):
     other = sk_han.with_priors(classifier, {"neg": 0.1, "pos": 0.9})
     np.testing.assert_allclose(novelty(other, NEW[:50]), novelty(classifier, NEW[:50]), atol=1e-6)
 

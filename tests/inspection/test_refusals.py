@@ -323,7 +323,7 @@ def test_a_wrong_argument_is_refused_with_given_and_expected(function, said):
 
 
 @pytest.mark.parametrize("function", [explain, explain_iter, report])
-def test_documents_before_the_estimator_are_named(function):
+def test_documents_passed_before_the_estimator_are_refused(function):
     further = [LABELS] if function is report else []
     with pytest.raises(TypeError, match="The first argument is a list, which is not an estimator"):
         function(TEXTS, model("one"), *further)

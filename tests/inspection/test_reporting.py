@@ -222,7 +222,7 @@ def test_a_report_uses_the_predictions_of_a_tuned_threshold():
     assert not any("tuned threshold" in note for note in argmax.notes)
 
 
-def test_ids_replace_row_numbers(classifier):
+def test_the_index_of_a_series_replaces_row_numbers(classifier):
     index = pd.Index([*(f"review-{i}" for i in range(36)), "<blank>"])
     texts, flipped = [*HELD_OUT, " "], [*np.roll(Y, 1), "pos"]
     found = report(classifier, pd.Series(texts, index=index), flipped, n_mistakes=2)

@@ -91,7 +91,7 @@ def test_the_guarantee_holds_if_confidence_reduces_errors():
     assert np.median([found.coverage for found in results]) > 0.25  # of 0.4
 
 
-def test_figures_equal_those_worked_by_hand(of_few):
+def test_figures_worked_by_hand(of_few):
     assert of_few.threshold == 0.61
     assert (of_few.coverage, of_few.error) == (0.5, 0)
     assert of_few.upper_bound == pytest.approx(1 - 0.05 ** (1 / 100))

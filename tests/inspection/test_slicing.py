@@ -143,7 +143,7 @@ class TestColumns:
         found = report(model, table, y, baseline=None, n_mistakes=1)
         assert name in names(found, "column")
 
-    def test_columns_of_texts_are_none(self, table):
+    def test_slices_use_words_and_not_values_of_text_columns(self, table):
         model = tiny(text_column=["text", "shop"], columns=["unread"], max_epochs=4)
         model.fit(table, np.resize(np.where(LABELS == "pos", "a", "b"), N))
         y = with_mistakes(model.predict(table), np.flatnonzero(table["shop"] == "s3"))
