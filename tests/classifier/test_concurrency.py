@@ -136,7 +136,7 @@ sys.exit(any(fates))
 @pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system that forks")
 @pytest.mark.parametrize("engine", ["numba", "torch"])
-def test_processes_forked_while_threads_predict_predict_the_same(engine):
+def test_processes_forked_while_threads_predict_give_the_same_results(engine):
     if engine == "numba":
         pytest.importorskip("numba")
     command = [sys.executable, "-W", "ignore", "-c", FORKED_IN_TRAFFIC, engine]

@@ -54,7 +54,7 @@ def test_stored_scales_of_another_shape_or_sign_are_refused(fitted, scale):
 
 
 @pytest.mark.parametrize("threshold", ["f1", 0.2, [0.2, 0.9, 0.4]])
-def test_thresholds_decide_and_are_stored(threshold, tmp_path):
+def test_thresholds_decide_predictions_and_are_stored(threshold, tmp_path):
     model = HANClassifier(**SMALL, max_epochs=1, threshold=threshold).fit(X[TRAIN], Y[TRAIN])
     thresholds = model.thresholds_
     if threshold != "f1":

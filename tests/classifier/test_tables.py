@@ -235,7 +235,7 @@ def test_the_error_names_a_column_with_values_of_another_kind(name, values, mess
         fitted.predict(VALUES | {name: values})
 
 
-def test_an_error_has_the_name_of_the_row():
+def test_errors_name_the_row():
     fitted = tiny(text_column="text", columns=["amount"]).fit(VALUES, LABELS)
     frame = pd.DataFrame({"text": ["Good.", "Bad."], "amount": [1, "x"]}, index=[7, 9002])
     frame.index.name = "line"

@@ -146,7 +146,7 @@ class TestSeveralTexts:
         with pytest.raises(ValueError, match=r"now missing:\n- title"):
             titled.predict(TITLED[["body"]])
 
-    def test_an_audit_reads_all_texts(self):
+    def test_an_audit_reads_all_text_columns(self):
         frame = TITLED.assign(title=[f"Room {i // 2}" for i in range(40)])
         audit = audit_labels(
             tiny(text_column=["title", "body"], max_epochs=1), frame, SIDES, n_explained=0
@@ -229,7 +229,7 @@ class TestExplanations:
         for shown in (explanation.to_text(), explanation.to_html()):
             assert "product = pos" in shown
 
-    def test_columns_are_exact_with_two_classes(self, fitted):
+    def test_contributions_of_columns_are_exact_with_two_classes(self, fitted):
         document = TEST[TEST["product"] == "pos"][:1]
         z = fitted.decision_function(document)[0]
         other = fitted.decision_function(document.assign(product="neg"))[0]

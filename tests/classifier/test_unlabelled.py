@@ -110,7 +110,7 @@ class TestErrors:
         ],
         ids=["string", "empty", "read", "missing", "second portion", "set", "sparse", "word ids"],
     )
-    def test_values_other_than_texts_are_named(self, texts, error, message):
+    def test_unlabelled_values_other_than_texts_are_refused(self, texts, error, message):
         classifier = small()
         with pytest.raises(error, match=message):
             classifier.fit(LABELLED, Y, X_unlabelled=texts)

@@ -30,14 +30,14 @@ def fit(run, table, tmp_path):
     return fit_with
 
 
-def test_the_model_equals_that_of_a_fit_in_python(fit):
+def test_the_model_equals_one_fitted_in_python(fit):
     code, _, model = fit("--seed", 5)
     expected = tiny(**PARAMS, random_state=5).fit(TEXTS, LABELS)
     assert code == 0
     np.testing.assert_array_equal(model.predict_proba(TEXTS), expected.predict_proba(TEXTS))
 
 
-def test_validation_and_unlabelled_documents_are_learnt_from(fit, table, standard_input):
+def test_validation_and_unlabelled_documents_are_used(fit, table, standard_input):
     other = [f"{text} It was {'bad' if i % 3 else 'good'}." for i, text in enumerate(TEXTS)]
     standard_input("text\n" + "".join(f'"{text}"\n' for text in other))
     validation = table(ROWS[2:9], name="validation.csv")
@@ -276,7 +276,7 @@ class TestCrossValidate:
         for _, y in learnt:  # stratified by label
             assert (y == "pos").sum() == (LABELS == "pos").sum() * 24 / 18
 
-    def test_groups_stay_together_and_columns_and_texts_are_learnt_from(
+    def test_folds_keep_groups_together_and_use_columns_and_unlabelled_texts(
         self, run, data, monkeypatch
     ):
         learnt = spied_fits(monkeypatch)

@@ -105,7 +105,9 @@ class TestOutput:
 
 
 class TestRemembered:
-    def test_commands_need_no_options_of_the_fit(self, run, remembering, german, tmp_path):
+    def test_commands_remember_the_table_options_of_the_fit(
+        self, run, remembering, german, tmp_path
+    ):
         out = tmp_path / "out.csv"
         code, _, told = run("predict", remembering, german, "--keep", "nr", "-o", out)
         assert code == 0
@@ -181,7 +183,7 @@ class TestLines:
         assert run(command, model, data, "--text", "id")[0] == 0
 
     @pytest.mark.filterwarnings("always")
-    def test_lines_count_from_the_file_beyond_the_first_batch(self, run, model, table):
+    def test_line_numbers_count_from_the_start_of_the_file(self, run, model, table):
         rows = [(i, "\n" if i % 500 else "Good.", "pos") for i in range(1, 700)]
         rows.append((700, "Good.", ""))
         lines = 1 + sum(1 + row[1].count("\n") for row in rows[:-1]) + 1

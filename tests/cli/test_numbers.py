@@ -44,7 +44,7 @@ def read(output, sep=";"):
 
 
 class TestFit:
-    def test_the_model_equals_that_of_a_fit_in_python(self, fitted):
+    def test_the_model_equals_one_fitted_in_python(self, fitted):
         model = sk_han.load(fitted[0])
         texts, numbers = zip(*RENTS, strict=True)
         expected = HANRegressor(**model.get_params(deep=False)).fit(list(texts), numbers)
@@ -179,7 +179,7 @@ class TestEvaluate:
         assert (code, "line 2: 'miete' is 'cheap', and not a number" in told) == (1, True)
 
 
-def test_folds_are_measured_by_errors(run, table):
+def test_cross_validation_reports_r2_and_mean_absolute_error(run, table):
     data = table(RENTS, header=("text", "rent"))
     options = ("--number", "rent", "--folds", "3", *SMALL, "--quiet")
     code, output, _ = run("cross-validate", data, *options)

@@ -154,7 +154,7 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("error", "line"), [(ValueError("one\ntwo"), "one two"), (MemoryError(), "MemoryError")]
     )
-    def test_any_error_is_one_line(self, run, model, table, monkeypatch, error, line):
+    def test_every_kind_of_error_is_one_line(self, run, model, table, monkeypatch, error, line):
         monkeypatch.setattr(Scorer, "predict_frame", failing(error))
         assert run("predict", model, table())[::2] == (1, f"sk-han: error: {line}\n")
 

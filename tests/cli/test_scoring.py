@@ -251,7 +251,7 @@ REPORTED = (
 )
 
 
-def test_an_audit_equals_that_of_python(run, table, tmp_path):
+def test_an_audit_matches_that_of_python(run, table, tmp_path):
     estimator = sk_han.HANClassifier(max_epochs=1, embedding_dim=8, word_hidden=4, random_state=0)
     expected = sk_han.audit_labels(estimator, TEXTS, LABELS)
     expected.to_csv(tmp_path / "expected.csv")
@@ -264,7 +264,7 @@ def test_an_audit_equals_that_of_python(run, table, tmp_path):
     assert run("audit", table(), *QUICK, "--quiet") == (0, f"{expected}\n", "")
 
 
-def test_a_report_equals_that_of_python(run, model, table, tmp_path):
+def test_a_report_matches_that_of_python(run, model, table, tmp_path):
     expected, page = (
         sk_han.report(Scorer.load(model), TEXTS, LABELS, n_mistakes=2),
         tmp_path / "a.html",

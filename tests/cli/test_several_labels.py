@@ -63,7 +63,7 @@ def test_validation_documents_may_only_have_labels_of_training_documents(run, to
     assert "line 3: 'topics': 'snow' is no class of the model" in told
 
 
-def test_predictions_are_joined_and_probabilities_stand_by_label(run, topics, stored):
+def test_predicted_labels_are_joined_and_probabilities_have_own_columns(run, topics, stored):
     code, output, _ = run("predict", stored, topics(), "--proba", "--separator", "|")
     header, *rows = csv.reader(io.StringIO(output))
     assert code == 0
@@ -103,7 +103,7 @@ def test_labels_that_look_joined_warn(run, table, tmp_path, separator, joined):
     assert ("no cell has several between separators '|'" in told) == bool(separator)
 
 
-def test_lists_of_json_lines_are_sets_of_labels(run, stored, tmp_path):
+def test_json_lists_are_read_as_sets_of_labels(run, stored, tmp_path):
     path = tmp_path / "topics.jsonl"
     cells = [["good", "sun"], [], None, "bad;rain"]
     path.write_text("\n".join(json.dumps({"text": "Good.", "topics": cell}) for cell in cells))

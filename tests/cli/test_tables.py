@@ -47,7 +47,7 @@ def test_booleans_written_by_pandas_match_boolean_classes(run, table, of_truth):
     assert run("explain", of_truth, path, "--label", "label", "--target", "True")[0] == 0
 
 
-def test_a_compressed_table_has_neither_name_nor_time(tmp_path):
+def test_a_compressed_table_stores_neither_name_nor_time(tmp_path):
     for name in ("a.csv.gz", "b.csv.gz"):
         with writing(str(tmp_path / name)) as file:
             file.write("text\n")

@@ -74,7 +74,7 @@ def test_integers_select_documents_as_in_a_list(case: tuple[Nested, list[int]]) 
     assert X[mask].to_nested() == [nested[i] for i in np.flatnonzero(mask)]
 
 
-def test_numbers_and_iteration_give_the_sentences_of_a_document(
+def test_indexing_and_iteration_return_the_sentences_of_a_document(
     documents: DocumentArray, nested_ids: Nested
 ) -> None:
     for number in (2, -3, np.int64(2), np.uint8(2)):

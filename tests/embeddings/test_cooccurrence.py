@@ -88,7 +88,7 @@ class TestSingularVectors:
         left, right = (np.linalg.qr(rng.normal(size=(n, 7)))[0] for n in (53, 47))
         return csr_matrix((left * np.arange(7, 0, -1.0)) @ right.T).astype(np.float32)
 
-    def test_singular_vectors_equal_those_of_numpy(self, low_rank):
+    def test_singular_vectors_match_numpy(self, low_rank):
         vectors, values = singular_vectors(low_rank, 20)
         expected, all_values, _ = np.linalg.svd(low_rank.toarray())
         np.testing.assert_allclose(values[:7], all_values[:7], rtol=1e-5)

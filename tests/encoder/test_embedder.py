@@ -194,7 +194,7 @@ def test_wrong_vectors_are_refused_and_an_earlier_fit_stays(result, error, messa
         (7, ""),
     ],
 )
-def test_other_objects_than_encoders_are_refused(encoder, repair):
+def test_objects_other_than_encoders_are_refused(encoder, repair):
     with pytest.raises(TypeError, match=f"encoder must be an object with encode.*{repair}"):
         SentenceEmbedder(encoder).fit(TEXTS)
 
