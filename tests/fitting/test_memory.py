@@ -23,7 +23,7 @@ def test_the_memory_limit_does_not_exceed_physical_memory() -> None:
     assert 0 < memory_limit() <= psutil.virtual_memory().total
 
 
-def test_the_memory_limit_of_a_container_counts(
+def test_the_memory_limit_of_a_container_is_respected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "memory.max").write_text("1000000\n")
@@ -65,7 +65,7 @@ def test_few_classes_are_not_refused(monkeypatch):
     check_memory(TextSource((1, 3)), collection(2, 100)[0], 30)
 
 
-def test_ngrams_of_earlier_portions_count(monkeypatch):
+def test_memory_counts_the_ngrams_of_earlier_portions(monkeypatch):
     documents, _ = collection(2, 100)
     few, many = (bytes_refused(monkeypatch, documents, 2000, n_known=n) for n in (0, 10_000_000))
     assert many - few == pytest.approx(46 * 2000 * 10_000_000, abs=1e8)

@@ -42,7 +42,7 @@ def test_the_ngram_model_learns_from_the_held_out_documents_too(reviews):
 
 
 @pytest.mark.thorough
-def test_documents_given_for_validation_are_not_learnt_from(reviews):
+def test_given_validation_documents_are_not_trained_on(reviews):
     texts, labels = reviews
     given = small().fit(texts[:150], labels[:150], X_val=texts[150:], y_val=labels[150:])
     alone = small(validation_fraction=None).fit(texts[:150], labels[:150])

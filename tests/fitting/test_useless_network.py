@@ -75,14 +75,14 @@ def test_few_epochs_or_random_labels_raise_no_warning(max_epochs, noise):
         tiny(max_epochs=max_epochs).fit(TEXTS, labels)
 
 
-def test_weights_count_in_the_frequencies():
+def test_balanced_weights_raise_no_warning_on_rare_classes():
     rare = np.where(np.arange(80) < 75, "pos", "neg")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tiny(class_weight="balanced", max_epochs=1).fit(TEXTS, rare)
 
 
-def test_a_portion_of_other_frequencies_is_no_fault_of_training():
+def test_portions_with_other_class_frequencies_raise_no_warning():
     classifier = tiny().partial_fit(TEXTS, ["pos"] * 80, classes=["neg", "pos"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -103,7 +103,7 @@ class TestOnAGPU:
         assert_close(found.double(), exact, rtol=0, atol=1e-6)
 
     @pytest.mark.parametrize("lengths", [[3, 1], [6, -1]])
-    def test_lengths_that_are_not_of_the_tokens_are_refused(self, encoder, lengths):
+    def test_lengths_that_do_not_sum_to_the_tokens_are_refused(self, encoder, lengths):
         index = torch.zeros(5, dtype=torch.int64, device="cuda")
         with pytest.raises(ValueError, match="at least 0 and add up to 5 tokens; got"):
             encoder(torch.ones(1, 3, device="cuda"), index, torch.tensor(lengths))

@@ -70,7 +70,7 @@ def test_documents_and_models_without_ngrams_are_accepted(nested, n_known):
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-def test_neither_threads_nor_neighbours_change_a_bit():
+def test_scores_do_not_depend_on_threads_or_other_documents():
     model, documents = random_model((1, 3)), random_documents()
     with using_engine("numba"):
         expected = model.logits(documents)

@@ -38,7 +38,7 @@ def test_each_task_is_done_once(n_tasks, threads):
     assert ran(n_tasks, threads)[0] == [1] * n_tasks
 
 
-def test_several_threads_work():
+def test_tasks_run_on_several_threads():
     assert ran(50, 2)[1] == 2
 
 

@@ -120,16 +120,16 @@ def test_texts_in_many_chunks_are_read_as_by_python(monkeypatch):
     assert_same([f"Word {i} w{i % 7}. Also word{i} " * (i % 11) for i in range(200)])
 
 
-def test_type_tables_grow():
+def test_many_and_long_words_are_read_as_by_python():
     assert_same([" ".join(f"word{i}" for i in range(5000)), "x" * 100_000, "y" * 5 + " z" * 9000])
 
 
-def test_types_that_share_a_place_in_the_table_stay_apart(monkeypatch):
+def test_words_with_the_same_hash_are_kept_apart(monkeypatch):
     monkeypatch.setattr(scanning, "_FACTOR", 1)  # words of the same letters: the same value
     assert_same(["abc acb bac bca cab cba ab ba a b c " * 3])
 
 
-def test_threads_change_nothing():
+def test_the_number_of_threads_changes_nothing():
     texts = [f"Word {i}. Mr. Smith w{i % 7}! " * (i % 11) for i in range(300)]
     with using_engine("numba"):
         one = read_word_types(texts, ANALYZERS[1], n_jobs=1)
@@ -177,7 +177,7 @@ def test_usual_texts_do_not_need_the_python_rules(monkeypatch):
     assert "|".join(text[start:end] for start, end in found.sentence_spans) == expected
 
 
-def test_python_decides_where_the_kernel_is_undecided(monkeypatch):
+def test_the_kernel_leaves_undecided_sentences_to_python(monkeypatch):
     read, rules = [], scanning.sentence_spans
 
     def recorded(text, start):

@@ -77,7 +77,7 @@ class TestWhatKernelsTake:
         with pytest.raises(TypeError, match=f"{name} must be of int64; got int32"):
             encoder(inputs, **positions)
 
-    def test_nan_comes_through_and_large_inputs_saturate(self, encoder, inputs):
+    def test_nan_is_propagated_and_large_inputs_saturate(self, encoder, inputs):
         index, lengths = torch.zeros(7, dtype=torch.int64), torch.tensor([7])
         assert encoder(inputs * 1e30, index, lengths).isfinite().all()
         with torch.no_grad():

@@ -126,7 +126,7 @@ def test_training_drops_entries_of_sentence_and_document_vectors(make_network, b
     assert in_evaluation.ne(0).all()
 
 
-def test_training_without_known_words_reads_unknown_ones(make_network, batch):
+def test_word_dropout_of_1_makes_every_word_unknown(make_network, batch):
     network = make_network(unknown_id=3, generator=torch.Generator())
     network.options.word_dropout = 1.0
     unknown = batch._replace(word_ids=torch.full((29,), 3))

@@ -79,7 +79,7 @@ class TestKernels:
         lengths = torch.tensor(lengths, dtype=torch.int64)
         assert_those_of_double_precision(lambda x: pooling.pool(x, lengths), pooling, states)
 
-    def test_states_do_not_depend_on_threads_nor_neighbours(self):
+    def test_states_do_not_depend_on_threads_or_other_sequences(self):
         encoder, inputs = BidirectionalGRU(3, 17), torch.randn(7, 3)
         index, lengths = torch.arange(63) * 5 % 7, LENGTHS["more than a block"]
         together = encoder(inputs, index, torch.tensor(lengths))

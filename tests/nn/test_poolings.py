@@ -92,7 +92,7 @@ class TestUnweighted:
         pooled, _ = LastPooling(4, bidirectional=True).pool(states, torch.tensor([3]))
         assert pooled.tolist() == [[8, 9, 2, 3]]  # forward half of the last, backward of the first
 
-    def test_nan_is_passed_on(self):
+    def test_max_pooling_propagates_nan(self):
         states = torch.tensor([[1.0, float("nan")], [2.0, 3.0]])
         pooled, _ = MaxPooling(2).pool(states, torch.tensor([2]))
         assert pooled[0, 0] == 2

@@ -52,7 +52,7 @@ def test_word_dropout_only_ever_puts_the_unknown_word():
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_without_dropout_nothing_is_drawn():
+def test_without_dropout_no_random_number_is_drawn():
     vectors, word_ids, generator = torch.ones(3, 2), torch.tensor([2, 3, 5]), seeded()
     before = generator.get_state()
     assert dropout(vectors, 0.0, generator) is vectors

@@ -65,7 +65,7 @@ def test_untouched_rows_do_not_move():
         assert weight.ne(before).any(1).nonzero().flatten().tolist() == rows
 
 
-def test_rows_that_occur_twice_add_up():
+def test_gradients_of_repeated_rows_are_summed():
     def twice(step):
         return sparse_gradient([4, 1, 4], gradient(step)[:3])
 

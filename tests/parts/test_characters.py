@@ -81,7 +81,7 @@ class TestScores:
         assert (model.is_tfidf, model.ngram_range) == (True, (2, 4))
         assert np.isfinite(classifier.predict_proba(texts[:5])).all()
 
-    def test_bars_add_up_to_the_log_odds(self, either, others):
+    def test_sentence_contributions_add_up_to_the_log_odds(self, either, others):
         texts = others[0][:5]
         explanations = either.explain(texts, target=1)
         sums = [e.base_value + e.sentence_contributions.sum() for e in explanations]
@@ -96,7 +96,7 @@ class TestScores:
         sums = [explanation.ngram_contributions.sum() for explanation in explanations]
         np.testing.assert_allclose(sums, scores - nothing, atol=1e-5)
 
-    def test_every_copy_predicts_the_same(self, either, others, tmp_path):
+    def test_copies_predict_the_same(self, either, others, tmp_path):
         expected = either.predict_proba(others[0])
         sk_han.save(either, tmp_path / "model.han")
         scorer = Scorer.load(tmp_path / "model.han")

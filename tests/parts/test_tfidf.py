@@ -52,7 +52,7 @@ def columns_of(model, documents):
     return np.searchsorted(model.buckets, to_buckets(keys[known])), keys[known]
 
 
-def test_documents_not_learnt_from_are_recognized(model):
+def test_new_documents_are_classified(model):
     logits = model.logits(DOCUMENTS[4 * K :])
     assert (logits.argmax(axis=1) == NUMBERS[4 * K :]).mean() > 0.9
 

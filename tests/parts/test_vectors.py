@@ -52,7 +52,7 @@ def test_opposite_sentences_give_a_zero_vector():
     assert np.isfinite(MODEL.logits(opposite)).all()
 
 
-def test_sets_of_sentences_score_as_the_shortened_documents():
+def test_sets_of_sentences_score_like_documents_of_these_sentences():
     documents, rng = random_documents(), np.random.default_rng(1)
     sets = [rng.permutation(5)[:n] for n in (0, 1, 3, 5)] + [[5], [], [8, 6], [7]]
     lengths = np.array([len(each) for each in sets])
@@ -78,6 +78,6 @@ def test_contributions_of_words_sum_to_the_score():
 
 
 @pytest.mark.parametrize("factor", [1e-3, 1e3])
-def test_the_length_of_vectors_does_not_matter(factor):
+def test_rescaling_all_vectors_does_not_change_scores(factor):
     scaled = SentenceArray(DocumentArray.from_nested(NESTED), factor * VECTORS)
     np.testing.assert_allclose(MODEL.logits(scaled), MODEL.logits(sentences()), rtol=1e-6)

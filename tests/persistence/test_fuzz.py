@@ -102,7 +102,7 @@ def numbers_of(model):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("change", MALICE, ids=lambda change: change.__name__)
-def test_a_changed_file_is_refused_or_sound(change, tmp_path):
+def test_a_changed_file_is_refused_or_loads_a_sound_model(change, tmp_path):
     draw = random.Random(change.__name__)
     path = tmp_path / "model.han"
     for content in FILES:  # what is imported late is there now

@@ -233,7 +233,7 @@ class TestCraftedContent:
             (VOCABULARY, ["a"], "does not name arrays"),
         ],
     )
-    def test_wrong_content_is_named(self, load_bytes, path, value, message):
+    def test_errors_name_the_invalid_content(self, load_bytes, path, value, message):
         description, arrays = golden_parts()
         with pytest.raises(ModelFormatError, match=message):
             load_bytes(archive_of(set_at(description, path, value), arrays))

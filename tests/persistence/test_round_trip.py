@@ -100,7 +100,7 @@ class TestLabels:
         labels=st.lists(LABEL, min_size=2, max_size=2, unique=True)
         | st.lists(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=2, unique=True)
     )
-    def test_any_classes_come_back(self, fitted, labels):
+    def test_arbitrary_classes_are_restored(self, fitted, labels):
         dtype = object if isinstance(labels[0], str) else None
         classifier = with_classes(fitted, np.array(sorted(labels), dtype=dtype))
         with tempfile.TemporaryDirectory() as folder:
@@ -110,7 +110,7 @@ class TestLabels:
 
     @pytest.mark.thorough
     @given(words=st.lists(ANY_STRING.filter(len), min_size=1, max_size=6, unique=True))
-    def test_any_words_come_back(self, words):
+    def test_arbitrary_words_are_restored(self, words):
         tokenizer = HierarchicalTokenizer(vocabulary=words).fit(["a"])
         with tempfile.TemporaryDirectory() as folder:
             loaded = round_trip(tokenizer, Path(folder) / "model.han")

@@ -225,7 +225,7 @@ def test_modules_of_the_api_page_are_reached_from_the_package() -> None:
     )
 
 
-def test_public_modules_are_those_of_the_api_page() -> None:
+def test_public_modules_match_the_api_page() -> None:
     names = names_of_the_api_page()
     assert {name.rpartition(".")[0] for name in names} == {"", *MODULES}
     assert {name for name in names if "." not in name} == set(sk_han.__all__)

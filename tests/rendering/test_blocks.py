@@ -52,7 +52,7 @@ def test_words_are_shaded_by_their_sign_unless_too_weak(values):
 
 
 @given(ANYTHING)
-def test_rows_give_the_whole_text(text):
+def test_rows_hold_the_whole_text(text):
     for n_read in (None, 0, 1, 2):
         rows = text_rows(explained(text, n_read=n_read))
         assert "".join(piece.text for row in rows for piece in row.pieces) == text

@@ -437,7 +437,7 @@ def test_bidirectional_controls_are_isolated_from_the_page():
     assert re.search(r"\.han-sentence \{[^}]*unicode-bidi: plaintext", html)
 
 
-def test_a_long_sentence_is_whole():
+def test_a_long_sentence_is_shown_whole():
     assert Page(explained("word " * 5000).to_html()).text == "word " * 5000
 
 

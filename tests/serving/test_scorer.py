@@ -202,7 +202,7 @@ def test_a_scorer_needs_neither_pytorch_nor_scikit_learn_nor_scipy(tmp_path, num
     np.testing.assert_allclose(found, expected, atol=2e-6)
 
 
-def test_a_summary_equals_that_of_the_classifier(served, two):
+def test_a_summary_matches_that_of_the_classifier(served, two):
     found = served(two).summarize(TEXTS, k=3, max_documents=9)
     expected = sk_han.summarize(two, TEXTS, k=3, max_documents=9)
     for of_class, same in zip(found.classes, expected.classes, strict=True):

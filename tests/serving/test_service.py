@@ -285,7 +285,7 @@ class TestNumbers:
         with pytest.raises(ValueError, match=r"Intervals of coverage=0\.8 need 19 documents"):
             create_app(tmp_path / "few.han", coverage=0.8)
 
-    def test_a_threshold_or_a_coverage_of_classes_is_refused(self, folder):
+    def test_threshold_for_numbers_and_coverage_for_classes_are_refused(self, folder):
         with pytest.raises(ValueError, match="for a number give coverage"):
             create_app(folder / "rents.han", 0.5)
         with pytest.raises(ValueError, match="Intervals are of numbers, and this model"):

@@ -39,7 +39,7 @@ class TestPlainValues:
         ],
         ids=repr,
     )
-    def test_a_plain_value_comes_back_with_its_type(self, value):
+    def test_plain_values_are_restored_with_their_type(self, value):
         found = from_plain(to_plain(value))
         assert found == value
         assert repr(found) == repr(value)
@@ -58,7 +58,7 @@ class TestPlainValues:
             from_plain({"options": options})
 
     @pytest.mark.parametrize("value", [{1}, b"a", np.ones(2), 1j, object(), len, range(3)])
-    def test_other_values_are_named(self, value):
+    def test_unsupported_values_are_refused_with_their_type(self, value):
         with pytest.raises(TypeError, match=type(value).__name__):
             to_plain([{"key": value}])
 
@@ -69,7 +69,7 @@ class TestPlainValues:
             to_plain({key: 1})
 
     @given(value=ANY_VALUE)
-    def test_any_plain_value_comes_back_from_a_file(self, value):
+    def test_arbitrary_plain_values_are_restored_from_a_file(self, value):
         description, _ = golden_parts(archive_of({"value": to_plain(value)}, {}))
         # What is printed tells types, the sign of zero and surrogates apart, and nan is alike.
         assert repr(from_plain(description["value"])) == repr(value)

@@ -67,7 +67,7 @@ class TestLetters:
 class TestArrays:
     kind = only(Array("float32", "2 E", -1, 1))
 
-    def test_a_declared_array_passes(self) -> None:
+    def test_an_array_of_the_declared_shape_and_type_passes(self) -> None:
         assert check(self.kind, {"it": np.ones((2, 3), np.float32)}) == {"E": 3}
         assert check(self.kind, {"it": np.ones((2, 0), np.float32)}) == {"E": 0}
 
@@ -104,10 +104,10 @@ class TestArrays:
 
 class TestEntries:
     @pytest.mark.parametrize("state", [None, [], "ab", {1: 2}, 3])
-    def test_other_values_than_mappings_are_refused(self, state: Any) -> None:
+    def test_values_other_than_mappings_are_refused(self, state: Any) -> None:
         refused(VECTOR, state, "its fitted state is not a mapping of names")
 
-    def test_missing_entries_and_entries_too_many_are_named(self) -> None:
+    def test_missing_and_superfluous_entries_are_named(self) -> None:
         refused(VECTOR, {"size": 3}, r"its fitted state lacks \['vector'\]$")
         refused(VECTOR, vector(3) | {"evil": 1}, r"its fitted state has \['evil'\] too many$")
         refused(only(VECTOR), {"it": {}}, r"its it lacks \['size', 'vector'\]")
@@ -121,7 +121,7 @@ class TestEntries:
         refused(VECTOR, vector(3) | {"size": value}, "its size must be an integer of at least 1")
 
     @pytest.mark.parametrize("kind", [Range(Real, 0, 1), Choice((0.5, None))])
-    def test_constraints_of_options_are_kinds(self, kind: Kind) -> None:
+    def test_ranges_and_choices_can_be_kinds_of_fields(self, kind: Kind) -> None:
         check(only(kind), {"it": 0.5})
         refused(only(kind), {"it": 2}, "its it must be .*; got 2")
 

@@ -144,7 +144,7 @@ def test_huge_scores_give_finite_probabilities(size):
 @pytest.mark.parametrize(
     ("word", "shape"), [("", ""), ("NATO", "XX"), ("e-mail", "x-xx"), ("$4.50", "$d.dd")]
 )
-def test_shapes_shorten_runs_to_two(word, shape):
+def test_word_shapes_shorten_runs_to_two_characters(word, shape):
     assert word_shape(word) == shape
 
 

@@ -94,7 +94,7 @@ def test_a_rare_label_gets_the_threshold_that_its_probabilities_promise():
     assert abs(with_one - without) < 0.05
 
 
-def test_a_label_without_any_evidence_is_not_given_to_all():
+def test_a_label_without_any_evidence_is_not_predicted():
     p = np.full((50, 2), 1e-4)
     p[:, 1] = np.linspace(1e-4, 0.01, 50)
     none = np.zeros((50, 2), dtype=bool), np.ones(50)

@@ -40,7 +40,7 @@ def test_columns_of_zeros_and_ones_are_labels(y, expected):
 
 
 @pytest.mark.parametrize("dtype", ["bool", "boolean", "Int8"])
-def test_names_of_columns_are_names_of_labels_in_any_order(dtype, expected):
+def test_column_names_are_label_names_in_any_order(dtype, expected):
     y = FRAME.astype(dtype)
     classifier = fitted(y)
     assert classifier.classes_.tolist() == ["late", "broken", "good"]
@@ -90,7 +90,7 @@ def test_labels_of_no_document_or_of_all_warn(constant, documents):
         (TWO.set_axis(["a", 1], axis=1), "all strings or all integers"),
     ],
 )
-def test_other_columns_are_refused_with_the_repair(y, message):
+def test_invalid_indicator_columns_are_refused_with_the_repair(y, message):
     with pytest.raises((TypeError, ValueError), match=message):
         fitted(y)
 

@@ -39,7 +39,7 @@ def by_hand(p):
 
 
 class TestDecisions:
-    def test_the_fit_is_that_of_unordered_classes(self):
+    def test_ordered_classes_do_not_change_the_fit(self):
         """Also the epoch that is kept."""
         params = {"max_epochs": 4, "validation_fraction": 0.3, "lr": 0.05}
         y = np.random.RandomState(0).randint(3, size=len(TEXTS))
@@ -49,7 +49,7 @@ class TestDecisions:
         assert ordered.best_epoch_ == other.best_epoch_
         assert (ordered.predict(TEXTS) != other.predict(TEXTS)).any()
 
-    def test_every_interface_decides_alike(self, fitted, saved):
+    def test_every_interface_predicts_the_median_class(self, fitted, saved):
         p = fitted.predict_proba(UNSEEN)
         expected = [NAMES[i] for i in by_hand(p)]
         assert expected != [NAMES[i] for i in p.argmax(axis=1)]
@@ -64,7 +64,7 @@ class TestDecisions:
         counts = {c.label: c.n_predicted for c in summarize(fitted, UNSEEN, k=1).classes}
         assert counts == {name: expected.count(name) for name in NAMES}
 
-    def test_against_the_median_the_median_of_the_others_is_explained(self, fitted):
+    def test_with_against_the_target_is_the_median_of_other_classes(self, fitted):
         found = explain(fitted, UNSEEN, against="mid")
         p = fitted.predict_proba(UNSEEN)[:, [0, 2]]
         assert [e.target for e in found] == [["low", "high"][i] for i in by_hand(p)]

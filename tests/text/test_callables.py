@@ -50,7 +50,7 @@ def test_a_sentence_that_is_not_in_the_text_is_refused(sentences):
 
 
 @given(st.text(max_size=60), st.data())
-def test_any_cuts_of_a_text_are_found(text, data):
+def test_arbitrary_pieces_of_a_text_are_located(text, data):
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
     pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
     spans = locate_sentences(text, [" ".join(piece.split()) for piece in pieces])

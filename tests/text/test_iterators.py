@@ -34,7 +34,9 @@ def chunks_of_four(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=str,
 )
-def test_chunks_of_texts_equal_a_list(chunks_of_four: None, params: dict[str, Any]) -> None:
+def test_an_iterator_of_texts_gives_the_results_of_a_list(
+    chunks_of_four: None, params: dict[str, Any]
+) -> None:
     tokenizer = HierarchicalTokenizer(**params)
     expected = arrays(tokenizer.fit_transform(STREAMED))
     vocabulary = list(tokenizer.vocabulary_.items())

@@ -214,7 +214,7 @@ def test_only_space_and_tags_lie_between_sentences(text):
 
 
 @given(st.one_of(st.text(st.characters(codec="ascii"), max_size=200), PIECES))
-def test_text_in_ascii_is_split_as_any_text(text):
+def test_ascii_text_is_split_by_the_same_rules(text):
     text = text.encode("ascii", "ignore").decode()
     # A letter at the end that changes nothing but the patterns that are used.
     assert sentences(text + " x") == [

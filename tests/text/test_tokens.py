@@ -35,7 +35,7 @@ def words(text, tokens="words"):
         ("4x4 2nd", "4x4 2nd", "4x4 2nd"),
     ],
 )
-def test_marks_become_words(text, marks, web):
+def test_marks_are_words_under_the_given_rules(text, marks, web):
     assert words(text, "words+marks") == marks.split()
     assert words(text, "web") == web.split()
 
@@ -86,7 +86,7 @@ def test_emoji_symbols_and_controls_are_no_words(text):
     assert words(text) == []
 
 
-def test_the_table_of_the_page_on_words_is_true():
+def test_the_table_of_the_tokenizer_page_is_true():
     page = Path(__file__).parents[2] / "docs/how_to/tokenizer.md"
     rows = re.findall(
         r"^\| `(.+)` \| (.+) \| (.+) \| (.+) \|$", page.read_text("utf-8"), re.MULTILINE

@@ -13,7 +13,7 @@ ANALYZER = TextAnalyzer(r"\w+")
 
 
 @pytest.mark.parametrize("located", [False, True])
-def test_chunks_are_joined_to_what_is_read_at_once(located):
+def test_joined_chunks_equal_texts_read_at_once(located):
     texts = ["We left.", "It rained. We stayed"]
     chunks = [read_word_types([text], ANALYZER, located=located) for text in texts]
     found, expected = concatenate_types(chunks), read_word_types(texts, ANALYZER, located=located)

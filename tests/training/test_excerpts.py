@@ -121,6 +121,6 @@ def test_training_reads_excerpts_and_validation_whole_documents() -> None:
     ],
     ids=["portion", "warm start", "unlabelled text"],
 )
-def test_other_fits_read_excerpts_too(fit: Any) -> None:
+def test_partial_and_repeated_fits_read_excerpts_too(fit: Any) -> None:
     fit(excerpt_model(max_epochs=1))
     assert longest_read() < 12

@@ -127,7 +127,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("params", OTHERS.values(), ids=OTHERS)
-def test_other_networks_and_losses_are_left_to_autograd(params):
+def test_unsupported_networks_and_losses_use_autograd(params):
     assert not kernels_train(tiny_net(**params), DOCUMENTS)
 
 

@@ -116,7 +116,7 @@ def test_a_compiled_network_gives_the_same_probabilities():
     np.testing.assert_allclose(compiled.predict_proba(TEXTS), plain.predict_proba(TEXTS), atol=1e-4)
 
 
-def test_a_classifier_has_noise_in_every_other_step():
+def test_a_classifier_adds_noise_in_every_other_step():
     def losses(noise_every):
         params = {} if noise_every is None else {"net_params": {"noise_every": noise_every}}
         settings = {"batch_size": 4, "validation_fraction": None, "lr_schedule": "constant"}

@@ -62,7 +62,7 @@ def test_a_terminal_has_one_line_within_an_epoch(capsys, monkeypatch):
     assert "\repoch 2 of 4: 2 of 3 batches\repoch 2 of 4: 3 of 3 batches\repoch 2 of 4: tr" in text
 
 
-def test_a_notebook_has_progress_that_is_no_error(monkeypatch, capsys):
+def test_a_notebook_shows_progress_on_standard_output(monkeypatch, capsys):
     class ZMQInteractiveShell:
         """What IPython calls the shell of a notebook."""
 

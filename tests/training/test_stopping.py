@@ -72,7 +72,7 @@ class TestInterrupt:
             np.testing.assert_array_equal(found.predict_proba(TEXTS), before)
             assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
-    def test_at_the_end_of_an_epoch_all_callbacks_are_called(self):
+    def test_interrupts_at_epoch_end_let_all_callbacks_run(self):
         class AtTheEnd(Callback):
             def on_epoch_end(self, net, **kwargs):
                 signal.raise_signal(signal.SIGINT)

@@ -20,7 +20,7 @@ def test_the_translator_learns_its_training_pairs(translator):
     assert [translator.predict([text])[0] for text in texts[::5]] == together[::5]
 
 
-def test_attention_is_data_of_the_same_translation(translator):
+def test_attention_belongs_to_the_predicted_translation(translator):
     text = "Ein kleiner Hund rennt."
     alignment = translator.attention([text])[0]
     assert alignment.target_text == translator.predict([text])[0] == "A small dog runs."
