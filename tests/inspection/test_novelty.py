@@ -79,7 +79,7 @@ def test_priors_do_not_change_novelty(classifier):
     np.testing.assert_allclose(novelty(other, NEW[:50]), novelty(classifier, NEW[:50]), atol=1e-6)
 
 
-def test_a_score_is_ranked_among_calibration_scores_with_ties_at_random():
+def test_scores_are_ranked_among_calibration_scores_with_random_ties():
     scores = np.repeat([0.0, 1.0, 2.0], [3, 5, 11])
     calibrated = Novelty(scores, np.ones(3), np.zeros(1))
     documents = DocumentArray.from_nested([[[i]] for i in range(2, 402)])

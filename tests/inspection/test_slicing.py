@@ -215,7 +215,7 @@ class TestFigures:
         (one,) = (one for one in found.slices if one.kind == "word")
         assert len({one.name, *one.also}) == 3
 
-    def test_a_word_of_one_author_is_not_found_beyond_this_author(self):
+    def test_an_authors_word_gives_no_slice_beyond_that_author(self):
         groups = np.where(np.arange(N) < 40, 0, 1 + np.arange(N) % 60)
         X = put(texts(), "zorkal")
         assert "zorkal" in names(of_texts(X), "word")
