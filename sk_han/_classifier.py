@@ -45,10 +45,11 @@ class HANClassifier(ClassifierMixin, HANEstimator):
     text_column : str or list of str, default=None
         Name of the text column, if X is a table: a frame of pandas, polars or Arrow, a list of
         dicts or a mapping of columns. Several, such as title and body, are joined by a blank line,
-        without missing and blank cells, and explanations name the column of each sentence. A linear
-        model of the other columns is added; it reads bins of numbers, categories, booleans, and the
-        year, month and weekday of dates. Values may be missing: None, NaN, NA, a blank cell, a key
-        that a dict lacks. None means that X holds texts or documents.
+        without missing and blank cells, and explanations name the column of each sentence; a custom
+        `sentence_splitter` must end sentences at blank lines. A linear model of the other columns
+        is added; it reads bins of numbers, categories, booleans, and the year, month and weekday of
+        dates. Values may be missing: None, NaN, NA, a blank cell, a key that a dict lacks. None
+        means that X holds texts or documents.
     columns : list of str, or dict of str to str or None, default=None
         Names of the other columns to read; None reads all. The kind of a column follows from its
         dtype, or else from all its cells, and is found in ``fit_summary_.columns``. A dict sets

@@ -71,7 +71,7 @@ from sk_han.embeddings._cooccurrence import check_embedding_init
 _MANY_SHARED, _MOST_SHARED = 20, 0.1
 # Characters of documents without labels that are read in a second of a time limit: reading them,
 # latent spaces and word vectors take up to a third of it. Their mean size is that of so many.
-_READ_PER_SECOND, _MEASURED = 200_000, 1_000
+_READ_PER_SECOND, _MEASURED = 100_000, 1_000
 
 
 class FitInput(NamedTuple):
@@ -473,6 +473,11 @@ def _check_data(
         target, targets = fit_target(*labels, kind=kind, ordered=params.ordered)
     else:
         target = warm_start_from.pool.target
+        if isinstance(target, Number) and params.scale != target.scale:
+            raise ValueError(
+                f"scale={params.scale!r} was set after the first fit, whose knots are on a "
+                f"{target.scale} scale. Fit anew with warm_start=False."
+            )
         check_same_kind(data.y, target, ordered=params.ordered)
         targets = target.encode(data.y, len(X))
     for name in ("y", "sample_weight", "groups"):

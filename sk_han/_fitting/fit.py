@@ -55,7 +55,7 @@ def fit_model(
     # documents too, which are scored by cross-fitting, by models that have not seen them. They come
     # first, because a network that is better than they are is trained longer.
     linear = fit_linear_models(fit, sources, teacher)
-    _check_limit(stages)
+    _check_limit(stages, has_more_text=fit.unlabelled is not None)
     ngrams = [parts.held_out for parts in linear if isinstance(parts, FittedNgrams)]
     fitted = [fit_network(fit, teacher, *ngrams), *linear]
 
@@ -82,10 +82,13 @@ def fit_model(
     ).with_priors(fit.params.priors)
 
 
-def _check_limit(stages: Stages) -> None:
-    """Check that reading and linear models took at most a third of the time limit."""
+def _check_limit(stages: Stages, *, has_more_text: bool) -> None:
+    """Check that reading and linear models took at most a third of the time limit.
+
+    Where text without labels was read, they may take all of it.
+    """
     least = 3 * sum(stages.seconds.get(name, 0.0) for name in ("texts", "linear models"))
-    if stages.limit < least:
+    if stages.left < 0 or (stages.limit < least and not has_more_text):
         raise ValueError(
             f"time_limit={stages.limit:g} is less than three times the {least / 3:.2g} seconds of "
             f"reading and linear models. Give {math.ceil(least)} or more."

@@ -36,7 +36,7 @@ _MOST_CHARACTERS = 3 << 25
 _TRIED, _LEAST_GAIN = 2_000, 0.06
 # The trial and a model of characters take five times as long as reading, so they are left out if
 # more of a time limit has passed.
-_MOST_BEFORE_TRIAL = 1 / 8
+_MOST_BEFORE_TRIAL = 1 / 16
 # With more labels, the trial keeps the most frequent ones. It keeps the fewest for which TF-IDF is
 # used, so that it fits the kind of model of the fit: with naive Bayes, characters seem to add less.
 _LABELS = MOST_DENSE + 1

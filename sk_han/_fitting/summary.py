@@ -104,22 +104,27 @@ def _mean_and_variance(values: NDArray[np.float64], w: NDArray[np.float64]) -> N
 def _unknown_words(fit: FitState) -> NDArray[np.float64]:
     """Return the number of documents, and the mean and variance of their out-of-vocabulary rate.
 
-    The rate is leave-one-out: a word counts as unknown if, without its document, it would be rarer
-    than the rarest word of the vocabulary. A warm start keeps its vocabulary, and thus the earlier
-    result.
+    The rate leaves out a group at a time, which is a document or its copies without groups: a word
+    counts as unknown if, without its group, it would be rarer than the rarest word of the
+    vocabulary. A warm start keeps its vocabulary, and thus the earlier result.
     """
     earlier = None if fit.warm_start_from is None else fit.warm_start_from.reference
     if earlier is not None:
         return earlier.unknown
     documents = fit.labelled.documents.words()
-    rows = np.linspace(0, len(documents) - 1, min(len(documents), _MOST_COUNTED)).astype(np.int64)
-    shares_unknown = _left_out_shares(documents[rows], fit)
+    # Groups are sampled as a whole, since their documents are left out together.
+    groups = fit.labelled.groups
+    group = (
+        np.arange(len(documents)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    )
+    n_groups, share = group.max() + 1, min(1.0, _MOST_COUNTED / len(documents))
+    drawn = np.linspace(0, n_groups - 1, max(int(share * n_groups), 1)).astype(np.int64)
+    rows = np.flatnonzero(np.isin(group, drawn))
+    shares_unknown = _left_out_shares(documents[rows], fit, group[rows])
     return np.array([len(shares_unknown), shares_unknown.mean(), shares_unknown.var()])
 
 
-def _left_out_shares(
-    documents: DocumentArray, fit: FitState, groups: Integers | None = None
-) -> Floats:
+def _left_out_shares(documents: DocumentArray, fit: FitState, groups: Integers | None) -> Floats:
     """Return the share of unknown words of labelled documents, each left out of the vocabulary.
 
     Documents of a group are left out together.

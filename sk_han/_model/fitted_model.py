@@ -283,10 +283,12 @@ class FittedModel:
     def novelty_p_values(self, documents: DocumentArray, logits: Floats) -> Floats:
         """Return the p-values of documents with these logits, (D,); see `sk_han.novelty`."""
         if self.novelty is None:
+            repair = "more documents, a larger validation_fraction, or X_val and y_val"
+            if self.reference is None:
+                repair = "all documents to fit, since partial_fit holds none out"
             warn_user(
                 f"p-values of novelty are NaN: they need {FEWEST_SCORES} documents that no part of "
-                "the model has learnt from. Give more documents, a larger validation_fraction, or "
-                "X_val and y_val.",
+                f"the model has learnt from. Give {repair}.",
                 once=True,  # for all batches or partitions
             )
             return np.full(len(documents), np.nan)

@@ -24,7 +24,7 @@ from sk_han.cli._program import STANDARD, UsageError
 from sk_han.cli._tables import (
     LabelSets,
     check_files,
-    complete,
+    complete_by_model,
     encode_cells,
     frames,
     kept_ids,
@@ -59,7 +59,7 @@ def _load_model(arguments: argparse.Namespace) -> tuple[Scorer, Any, LabelSets |
         for option in _CLASS_OPTIONS:
             if getattr(arguments, option, None):
                 raise UsageError(f"--{option} is for classes, and the model predicts a number.")
-    complete(arguments, scorer.table)
+    complete_by_model(arguments, scorer)
     arguments.number = getattr(arguments, "label", None) if scorer.target.is_number else None
     if getattr(arguments, "priors", None) is not None:
         scorer = with_priors(scorer, arguments.priors)
@@ -171,7 +171,7 @@ def drift(arguments: argparse.Namespace) -> None:
     """Print how the documents of a table differ from the training documents."""
     check_files([arguments.model, arguments.data], None)
     scorer = Scorer.load(arguments.model, encoder=arguments.encoder)
-    complete(arguments, scorer.table)
+    complete_by_model(arguments, scorer)
     features = getattr(scorer, "feature_names_in_", None)
     (frame,) = frames(arguments.data, arguments, features=features)
     result = compare(scorer, select_documents(frame, features, arguments))

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han._targets import AnyOfLabels, Target
+from sk_han._utils.containers import listed
 from sk_han._utils.files import check_replaceable, csv_line, replacing
 from sk_han._utils.messages import import_optional, in_one_line, plural
 from sk_han._utils.progress import duration, tell
@@ -37,6 +38,8 @@ from sk_han.datasets._tables import (
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from sk_han.serving import Scorer
 
 # The endings that each kind of output may have. Other endings in `_PROMISES` would promise a format
 # that is not written; an ending that is not listed promises nothing.
@@ -113,6 +116,17 @@ def table_options(arguments: argparse.Namespace) -> dict[str, Any]:
     return {option: getattr(arguments, option) for option in _OPTIONS}
 
 
+def complete_by_model(arguments: argparse.Namespace, scorer: Scorer) -> None:
+    """Complete the options by those of a saved model, and by its columns of texts if several."""
+    part = scorer.model_.pool.columns
+    texts = [] if part is None else [*part.encoder.text_columns]
+    if len(texts) > 1:
+        if arguments.text not in (None, texts):
+            raise UsageError(f"The model reads the texts {listed(texts)}; leave --text out.")
+        arguments.text = texts
+    complete(arguments, scorer.table)
+
+
 def _kind(name: str, arguments: argparse.Namespace) -> str:
     """Return the kind of a table or of standard input as a file ending, such as ".csv"."""
     return table_kind(Path(name)) if name != STANDARD else ".jsonl" if arguments.jsonl else ".csv"
@@ -146,7 +160,7 @@ def frames(
     for frame in read_frames(
         Path(name) if name != STANDARD else cast(Any, sys.stdin.buffer),
         [*arguments.text, *filter(None, columns), *kept],
-        features[1:] if features is not None else [],
+        [name for name in ([] if features is None else features[1:]) if name not in arguments.text],
         label=label,
         are_numbers=arguments.number is not None,
         rest=rest,
@@ -167,6 +181,9 @@ def select_documents(
     frame: DataFrame, features: Sequence[str] | None, arguments: argparse.Namespace
 ) -> Any:
     """Select the texts or, for a model of columns, a frame of the text column and the others."""
+    n_texts = len(arguments.text)
+    if n_texts > 1 and features is not None and [*features[:n_texts]] == arguments.text:
+        return frame[[*features]]  # the model joins them
     texts = to_texts(frame, arguments.text)
     if features is None:
         return texts

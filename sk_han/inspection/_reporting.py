@@ -446,7 +446,9 @@ def _evaluate(
         "values": values,
     }
     explained = [labels[label] for label in most_wrong.tolist()]
-    severity = p.max(axis=1) * (true != given).any(axis=1)
+    # A label that the model does not know has no error, and a missed one may have a small one.
+    severity = np.maximum(errors.max(axis=1), np.finfo(np.float64).tiny)
+    severity[(true == given).all(axis=1)] = 0
     return _Evaluation(fields, explained, [*filter(None, notes)], severity)
 
 

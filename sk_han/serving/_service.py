@@ -287,7 +287,7 @@ _Body = Annotated[bytes, Depends(_body, scope="function")]
 @_ROUTER.api_route("/health", methods=["GET", "HEAD"])
 def _health(request: Request) -> Response:
     model: _Model = request.app.state.source.model()
-    facts = {"status": "ok", "columns": [*model.document("", dict.fromkeys(model.fields))]}
+    facts = {"status": "ok", "columns": [*model.text_columns, *model.codings]}
     if model.scorer.target.is_number:
         return _Answer(facts | {"coverage": model.coverage})
     return _Answer(facts | {"classes": plain(model.scorer.classes_)})
@@ -301,8 +301,11 @@ def _schema(request: Request) -> Response:
     if model.text_columns:
         types = ["string", "number", "boolean", "null"]
         columns = {k: {"type": types, "description": c.kind} for k, c in model.codings.items()}
+        is_one = len(model.text_columns) == 1  # of several, each may be missing
+        item = item if is_one else {"type": ["string", "null"]}
         columns = dict.fromkeys(model.text_columns, item) | columns
-        name, item = "documents", _object(columns, model.text_columns[-1], model.is_choice)
+        required = model.text_columns[0] if is_one else None
+        name, item = "documents", _object(columns, required, model.is_choice)
     array = {"type": "array", "items": item, "minItems": 1, "maxItems": MAX_DOCUMENTS}
     options: dict[str, Any] = {"method": {"enum": [*METHODS]}}
     paths: dict[str, Any] = {}
@@ -321,9 +324,11 @@ def _schema(request: Request) -> Response:
     return _Answer({"openapi": "3.1.0", "info": info, "paths": paths})
 
 
-def _object(properties: dict[str, Any], required: str, is_open: bool = False) -> dict[str, Any]:
-    facts = {"type": "object", "required": [required], "additionalProperties": is_open}
-    return {**facts, "properties": properties}
+def _object(
+    properties: dict[str, Any], required: str | None, is_open: bool = False
+) -> dict[str, Any]:
+    facts = {"type": "object", "additionalProperties": is_open, "properties": properties}
+    return facts if required is None else facts | {"required": [required]}
 
 
 @_ROUTER.post("/predict")

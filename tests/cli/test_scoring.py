@@ -19,7 +19,7 @@ from sk_han import ExplanationList
 from sk_han._model.novelty import Novelty
 from sk_han.serving import Scorer
 from tests.html_page import Page
-from tests.tiny_models import LABELS, TEXTS, fitted_classifier, with_model
+from tests.tiny_models import LABELS, TEXTS, fitted_classifier, tiny, with_model
 
 
 def rows_of(output, delimiter=","):
@@ -350,3 +350,29 @@ class TestDrift:
         assert output == f"{expected.to_text()}\n"
         assert json.loads(run("drift", model, path, "--json")[1]) == expected.to_dict()
         assert expected.alarm
+
+
+class TestSeveralTexts:
+    """Models that read the texts of several columns, fitted in Python."""
+
+    @pytest.fixture
+    def titled(self, tmp_path):
+        frame = pd.DataFrame({"title": TEXTS, "body": "It was a day.", "label": LABELS})
+        model = tiny(text_column=["title", "body"], max_epochs=3, lr=0.05)
+        sk_han.save(model.fit(frame[["title", "body"]], LABELS), tmp_path / "titled.han")
+        frame.to_csv(tmp_path / "titled.csv", index=False)
+        return model, frame, tmp_path / "titled.han", tmp_path / "titled.csv"
+
+    def test_their_columns_are_read_without_an_option(self, titled, run):
+        model, frame, path, data = titled
+        code, output, _ = run("predict", path, data, "--proba")
+        assert code == 0
+        found = pd.read_csv(io.StringIO(output))
+        expected = model.predict_proba(frame[["title", "body"]])
+        np.testing.assert_allclose(found.iloc[:, -2:], expected, atol=1e-4)
+
+    def test_other_columns_are_refused(self, titled, run):
+        *_, path, data = titled
+        code, _, told = run("predict", path, data, "--text", "body")
+        assert code == 2
+        assert "reads the texts 'title', 'body'; leave --text out" in told

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import sk_han
-from sk_han import HANRegressor, novelty
+from sk_han import HANRegressor, drift, novelty
 from sk_han._documents import DocumentArray
 from sk_han._model.novelty import Novelty
 from sk_han.serving import Scorer
@@ -60,8 +60,11 @@ def excerpts(texts):
 
 def test_documents_of_new_groups_are_like_held_out_groups():
     model = tiny(validation_fraction=0.3, max_epochs=4, lr=0.02)
-    p = novelty(model.fit(excerpts(X), Y, groups=np.arange(200) // 4), excerpts(NEW))
-    assert np.mean(p < 0.1) < 0.4
+    model.fit(excerpts(X), Y, groups=np.arange(200) // 4)
+    assert np.mean(novelty(model, excerpts(NEW)) < 0.1) < 0.4
+    unknown = drift(model, excerpts(NEW)).comparisons[0]
+    assert unknown.name == "unknown words"
+    assert unknown.value == pytest.approx(unknown.expected, abs=0.05)
 
 
 def test_another_language_is_novel(classifier):

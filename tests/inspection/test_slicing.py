@@ -63,6 +63,24 @@ def put(X, words, rows=PLANTED):
     ]
 
 
+def test_a_missed_label_of_probability_zero_is_a_mistake():
+    true = np.zeros((N, 2), dtype=bool)
+    true[PLANTED, 1] = True
+
+    class Never(FirstWord):
+        classes_ = np.arange(2)
+
+        def predict(self, X):
+            return np.zeros((len(X), 2), dtype=int)
+
+        def predict_proba(self, X):
+            return np.zeros((len(X), 2))
+
+    found = report(Never(), put(texts(), "zeta"), true.astype(int), baseline=None)
+    (slice_of_word,) = [one for one in found.slices if "zeta" in (one.name, *one.also)]
+    assert slice_of_word.error == 1
+
+
 class TestKinds:
     def test_slices_of_a_word_and_a_word_pair_are_found(self):
         X = put(put(texts(), "zinc", range(40, 80)), "Zorkal")

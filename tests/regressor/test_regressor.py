@@ -154,6 +154,11 @@ class TestMoreDocuments:
             )
         np.testing.assert_array_equal(regressor.knots_, knots)
 
+    def test_the_scale_stays_that_of_the_first_fit(self):
+        regressor = small(max_epochs=1, warm_start=True).fit(RATED, PRICES)
+        with pytest.raises(ValueError, match="scale='log' was set after the first fit"):
+            regressor.set_params(scale="log").fit(RATED, PRICES)
+
     def test_a_first_portion_has_no_classes(self):
         with pytest.raises(ValueError, match="has no classes"):
             small().partial_fit(RATED[:50], PRICES[:50], classes=[1, 2])

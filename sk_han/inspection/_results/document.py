@@ -351,13 +351,14 @@ class DocumentExplanation(ReadOnlyResult):
         errors = self.sentence_errors
         if level == "sentence":
             fields = {"field": self.sentence_fields} if self.sentence_fields else {}
-            return fields | {
+            return {
                 "text": self.sentences,
                 "start": self.sentence_spans[:, 0],
                 "end": self.sentence_spans[:, 1],
                 "attention": self.sentence_attention,
                 "contribution": self.sentence_contributions,
                 "error": [None] * len(self.sentences) if errors is None else errors,
+                **fields,
             }
         if level != "word":
             raise ValueError(f"level must be 'word' or 'sentence'; got {level!r}.")
