@@ -568,7 +568,7 @@ class Refusal(NamedTuple):
 _ERRORS = (AttributeError, RuntimeError, TypeError, ValueError)
 _ALONE = "no other class can be suggested"
 _BY_SCORER = r"keep (Scorer|command line( report)?)"
-_AS_IN_PYTORCH = r"and a Scorer computes rnn='gru' .* alone: sk_han\.load reads"
+_AS_IN_PYTORCH = r"a Scorer computes only rnn='gru' with .*: sk_han\.load reads"
 _WITHOUT_WORDS = "word ids without their words"
 REFUSALS: list[Refusal] = [
     Refusal(FITS, when(tokenizer__min_df={"2", "0.05"}), "no terms remain"),
