@@ -8,5 +8,5 @@ from sk_han._lazy import attach
 
 __version__ = "0.1.0"
 
-# Public are the names in __init__.pyi, and those that its modules export.
+# The public names are those in __init__.pyi, and those exported by the modules it lists.
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -69,7 +69,7 @@ def test_other_spellings_share_an_id_and_keep_their_offsets(text, other, params)
     ],
     ids=["Korean letters", "powers", "joiners that join", "a phrase", "a filler"],
 )
-def test_letters_that_mean_something_else_stay_other_words(words):
+def test_letters_with_another_meaning_stay_distinct_words(words):
     vocabulary = HierarchicalTokenizer().fit([" ".join(words)]).vocabulary_
     assert set(vocabulary) == {word.lower() for word in words}
 

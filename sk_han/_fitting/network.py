@@ -58,8 +58,8 @@ _LEARNT = 0.05
 # loss is above this share of the loss of predicting class frequencies, since such a network has
 # learnt too little to be compared.
 _BETTER, _UNLEARNT = 2.0, 0.7
-# With 16 documents per step, the first cycle is shortened by this factor if a second one, twice as
-# long, may follow. Both together have at most so many epochs.
+# With up to 16 documents per step, the first cycle is cut to this share if a second one, twice as
+# long, may follow. Both together have at most `_MOST_EPOCHS` epochs.
 _SHORT, _MOST_EPOCHS = 3 / 4, 20
 # Shares of the time that is left, if it is limited; the last validation and the scales take 2 %.
 _OF_PRETRAINING, _OF_THE_REST, _SHORTEST = 2 / 3, 0.97, 1e-3

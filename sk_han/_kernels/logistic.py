@@ -16,8 +16,8 @@ _HIGH = np.uint64(33)
 # Low precision is enough, since later passes come back to the variable.
 _MOST_STEPS, _PRECISION = 60, 0.01
 
-# The intercept is updated up to this often in a pass. If all probabilities are near 0 or 1, the
-# curvature is nearly 0 and Newton's step far too long, so a step is at most `_LONGEST`.
+# The intercept is updated at most `_STEPS` times per pass. If all probabilities are near 0 or 1,
+# the curvature is nearly 0 and Newton's step far too long, so a step is at most `_LONGEST`.
 _STEPS, _LONGEST = 16, 1.0
 
 # The first passes take undamped steps, which converge quickly, but may oscillate for ever if

@@ -180,7 +180,7 @@ class ReadTable(NamedTuple):
     texts: Any
     rows: Any = None  # (D, M) of int32, as `DocumentArray.columns`
     values: Sequence[NDArray[Any]] = ()  # of each column (D,), as in a `Column`
-    # The start in its text and the name of each field of each document, if texts have several.
+    # For each document, start in the text and name of each of its fields, if texts have several.
     fields: Sequence[list[tuple[int, str]]] = ()
 
 

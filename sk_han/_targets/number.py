@@ -48,11 +48,11 @@ def _check_scale(t: Floats, scale: str, name: str = "y") -> None:
 class Number(Target):
     """The target of a regressor: a number for each document, predicted by a distribution.
 
-    Encoded labels are the numbers themselves, float64 of shape (D,). Their distribution has K
-    knots, quantiles of the training numbers from the smallest to the largest, or all numbers if
-    there are few. A number between two knots is divided between them, in proportion to its
-    distance from the other one, so that the expected knot is the number (Imani and White, 2018,
-    and Farebrother et al., 2024, learn numbers by such distributions). With a logarithmic scale,
+    Encoded labels are the numbers themselves, float64 of shape (D,). The predicted distribution has
+    K knots: quantiles of the training numbers from the smallest to the largest, or all numbers if
+    there are few. A training number between two knots becomes a distribution over these two, with
+    probabilities such that their mean is the number (Imani and White, 2018, and Farebrother et al.,
+    2024, learn numbers by such distributions). With a logarithmic scale,
     distances and expected knots are those of the logarithms. The linear parts learn
     whether a number is above each of K - 1 edges between the knots; the sums of their scores are
     the scores of the knots, as in an ordinal regression.

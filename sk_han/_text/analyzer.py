@@ -102,7 +102,7 @@ _SIGN, _LETTER = re.compile(r"\S"), re.compile(r"\w")
 
 # Subword tokenizers mark pieces at the beginning or in the middle of words by these signs.
 _PIECE_SIGNS = re.compile(r"^(?:▁|Ġ|##)(?=.)|(?<=.)(?:@@|</w>)$", re.DOTALL)
-# Number of characters in which the next word is searched.
+# The next word is searched for in so many characters ahead.
 _REACH = 64
 
 

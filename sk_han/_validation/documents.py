@@ -147,7 +147,7 @@ def check_unlabelled(X_unlabelled: Any, X: Any) -> None:
 def count_word_ids(
     documents: DocumentArray, unlabelled: DocumentArray | None, tokenizer: Any, vectors: Any
 ) -> int:
-    """Count the word ids of training documents, including unused ones of tokenizer or vectors."""
+    """Return the highest word id of documents, tokenizer and vectors plus 1."""
     if tokenizer is not None:
         return max(tokenizer.vocabulary_.values()) + 1
     # The last words of the user's vectors may not occur in training.

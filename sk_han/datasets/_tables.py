@@ -83,8 +83,8 @@ def read_frames(
     The index has the line in which each row starts, or the row of Excel. Cells of CSV are strings;
     cells of JSON and Excel keep their types, and missing keys of JSON are None. Columns must exist,
     except that JSON may lack optional ones. ``attrs`` has name, kind and encoding of the table.
-    Rows without a label, or a number, in the column `label` are left out with a warning, or
-    appended to `rest`.
+    Rows whose cell in the column `label` holds no label (with `are_numbers`, no number) are left
+    out with a warning, or appended to `rest`.
     """
     import pandas as pd
 

@@ -1,6 +1,7 @@
 """Slices of documents with more mistakes than the others, and near copies of training documents.
 
-Both compare documents by the words and runs of words that they share.
+Slices are formed by label, column, length, group and word. Near copies are found by the runs of
+words that two documents share.
 """
 
 from __future__ import annotations

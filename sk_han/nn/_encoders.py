@@ -419,7 +419,7 @@ class BidirectionalGRU(nn.Module):
 
     @property
     def has_kernels(self) -> bool:
-        """Whether compiled kernels are used, on a CPU."""
+        """Whether compiled CPU kernels are used."""
         return kernels_cover(self.gru.get_parameter("weight_ih_l0"))
 
     def project(self, inputs: Tensor) -> Tensor:

@@ -186,7 +186,7 @@ def test_the_target_maps_the_scaled_sum_of_logits_to_predictions(fitted):
 
 
 @pytest.mark.parametrize("method", ["shapley", "gradient_attention"])
-def test_explanations_have_the_share_of_the_new_part(fitted, method):
+def test_explanations_include_contributions_of_the_new_part(fitted, method):
     (explanation,) = explain(fitted, TEXTS[:1], target="so so", method=method)
     assert explanation.target == "so so"
     assert np.isfinite(explanation.contributions).all()

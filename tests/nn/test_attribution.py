@@ -93,7 +93,7 @@ def test_only_states_chosen_by_max_pooling_have_contributions():
     assert parts.tolist() == [6.0, 50.0, 7.0]  # 3 stands twice, and the first one counts
 
 
-def test_each_direction_counts_for_its_last_state():
+def test_gradient_of_each_direction_goes_to_its_last_state():
     network = HierarchicalAttentionNetwork(9, 2, word_hidden=1, pooling="last")
     states = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])
     gradient = torch.tensor([[10.0, 100.0], [1.0, 1.0], [1.0, 10.0]])

@@ -168,7 +168,7 @@ class TestLabelAttention:
 
 @pytest.mark.parametrize("by_default", [False, True])
 @pytest.mark.parametrize("per_label", [False, True])
-def test_an_explicit_attention_per_label_is_kept(by_default, per_label):
+def test_an_explicit_per_label_overrides_the_default(by_default, per_label):
     pooling = Attention(size=5, per_label=per_label)
     options = NetworkOptions(pooling=pooling).resolve_auto(by_default)
     assert options.attends_per_label is per_label

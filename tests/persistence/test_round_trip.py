@@ -147,7 +147,7 @@ class TestWhatCannotBeSaved:
         ("name", "value", "repair"),
         [("word_tokenizer", lines, "joblib.dump"), ("vocabulary", {"good", "bad"}, "list")],
     )
-    def test_a_function_or_set_of_the_tokenizer_is_named(self, path, name, value, repair):
+    def test_save_names_a_parameter_that_holds_a_function_or_set(self, path, name, value, repair):
         tokenizer = HierarchicalTokenizer(**{name: value}).fit(TEXTS)
         with pytest.raises(TypeError, match=f"^{name} of the HierarchicalTokenizer.*{repair}"):
             save(tokenizer, path)

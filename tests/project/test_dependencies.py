@@ -76,7 +76,7 @@ def test_the_tested_releases_are_allowed() -> None:
     assert below == {}
 
 
-def test_the_oldest_python_is_one_everywhere() -> None:
+def test_the_oldest_python_is_the_same_everywhere() -> None:
     oldest = PROJECT["project"]["requires-python"].removeprefix(">=")
     makefile = (ROOT / "Makefile").read_text("utf-8")
     assert re.search(r"^OLDEST_PYTHON \?= python(.+)$", makefile, re.M)[1] == oldest

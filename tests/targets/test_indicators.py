@@ -120,5 +120,5 @@ def test_weights_of_other_labels_are_refused(class_weight, message):
 
 
 def test_a_column_of_classes_is_no_indicator():
-    with pytest.raises(ValueError, match=r"threshold=0\.3 is for several labels"):
+    with pytest.raises(ValueError, match=r"threshold=0\.3 applies only to several labels"):
         fitted(["a", "b"], threshold=0.3)

@@ -78,7 +78,7 @@ def test_a_result_does_not_depend_on_the_batch(network):
         torch.testing.assert_close(alone.attention, expected.attention)
 
 
-def test_each_source_has_its_limit_and_attention_of_each_word(network):
+def test_each_source_has_its_own_length_limit_and_attention(network):
     with torch.no_grad():
         network.output_bias[END_ID] -= 100  # never of its own will
     most = (2, 0, 5)

@@ -169,7 +169,7 @@ def test_data_and_tables_match_their_stored_copies(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_of_another_kind_is_refused(name: str) -> None:
+def test_an_unknown_kind_of_table_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=rf"'{TABLES[name][0]}'.*; got 'letters'"):
         RESULTS[name].to_frame("letters")  # type: ignore[attr-defined]
 
