@@ -210,7 +210,7 @@ class FittedModel:
         return self.read_with(encoder)
 
     def without_vectors(self) -> FittedModel:
-        """Return the model without its part for sentence vectors, so that no sentence is encoded."""
+        """Return the model without its part for sentence vectors: no sentence is encoded."""
         pool = self.pool.without({VECTORS})
         return replace(self, pool=pool, encoder=None, sentence_encoder=None)
 
