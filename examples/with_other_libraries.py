@@ -1,4 +1,4 @@
-"""Texts in MAPIE, hiclass, scikit-activeml and Evidently (pip install and the name)."""
+"""Texts in MAPIE, hiclass, scikit-activeml, Evidently and MLflow (pip install and the name)."""
 
 import numpy as np
 import pandas as pd
@@ -64,3 +64,24 @@ def drift_of_predictions(new_texts: list[str]) -> pd.DataFrame:
     drift = Report([DataDriftPreset()]).run(now, before)
     drift.save_html("drift.html")
     return pd.DataFrame(drift.dict()["metrics"])
+
+
+def saved_for_mlflow(file: str, folder: str) -> None:
+    """MLflow: a model that loads a file of `sk_han.save` and needs no PyTorch."""
+    import mlflow
+
+    from sk_han.serving import Scorer
+
+    class Reviews(mlflow.pyfunc.PythonModel):
+        def load_context(self, context):
+            self.scorer = Scorer.load(context.artifacts["model"])
+
+        def predict(self, context, model_input, params=None):
+            return self.scorer.predict_frame(model_input["text"])
+
+    mlflow.pyfunc.save_model(
+        folder,
+        python_model=Reviews(),
+        artifacts={"model": file},
+        pip_requirements=["sk-han"],  # else MLflow looks for the installed packages
+    )

@@ -7,10 +7,12 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+import sk_han
 from sk_han import HANClassifier
 
 pytestmark = [pytest.mark.slow, pytest.mark.neighbours]
@@ -54,6 +56,18 @@ def test_drift_is_found_where_the_texts_have_changed(example, changed, tmp_path,
     drift = example["drift_of_predictions"](german if changed else example["texts"][900:])
     assert drift["value"][0]["share"] == changed
     assert (tmp_path / "drift.html").exists()
+
+
+@pytest.mark.filterwarnings("ignore")  # MLflow asks for type hints
+def test_mlflow_predicts_as_the_saved_model_does(example, tmp_path):
+    import mlflow
+
+    model = QUICK.fit(TEXTS, CODES)
+    sk_han.save(model, tmp_path / "reviews.han")
+    example["saved_for_mlflow"](str(tmp_path / "reviews.han"), str(tmp_path / "mlflow"))
+    loaded = mlflow.pyfunc.load_model(str(tmp_path / "mlflow"))
+    found = loaded.predict(pd.DataFrame({"text": TEXTS[:3]}))
+    np.testing.assert_array_equal(found["prediction"], model.predict(TEXTS[:3]))
 
 
 def wrap(library, name, *args):
