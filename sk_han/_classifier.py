@@ -150,7 +150,7 @@ MultiHopAttention, default="attention"
     time_limit : float, default=None
         Seconds that the whole fit may take, encoding included. A sample of the texts without labels
         is read, epochs are left out, and then the model of characters; `fit_summary_` lists what
-        was. It must be at least three times the time of reading and linear models.
+        was. It must be at least twice the time of reading and linear models.
     warm_start : bool, default=False
         Whether `fit` continues from the weights, tokenizer and classes of the last fit.
     random_state : int, RandomState instance or None, default=None
