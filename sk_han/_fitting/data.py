@@ -70,8 +70,9 @@ from sk_han.embeddings._cooccurrence import check_embedding_init
 # Short texts may be equal by chance, so a few shared documents, or a small share, are no warning.
 _MANY_SHARED, _MOST_SHARED = 20, 0.1
 # Characters of documents without labels that are read in a second of a time limit: reading them,
-# latent spaces and word vectors take up to a third of it. Their mean size is that of so many.
-_READ_PER_SECOND, _MEASURED = 100_000, 1_000
+# latent spaces and word vectors take up to a third of it. Their mean size is that of so many, and
+# each counts as so many characters at least, since directions are found by document.
+_READ_PER_SECOND, _MEASURED, _SHORTEST = 100_000, 1_000, 500
 
 
 class FitInput(NamedTuple):
@@ -313,7 +314,7 @@ def _affordable(X_unlabelled: Any, stages: Stages) -> Any:
     if holds_word_ids(sample):
         size = 6 * as_documents(sample, None).n_words
     else:
-        size = sum(len(str(text)) for text in sample)
+        size = sum(max(len(str(text)), _SHORTEST) for text in sample)
     n_read = int(_READ_PER_SECOND * stages.limit * min(n, _MEASURED) / max(size, 1))
     if n_read >= n:
         return X_unlabelled
