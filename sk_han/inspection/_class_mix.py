@@ -230,9 +230,7 @@ def compared_documents(model: Any, X: Any, by: str) -> tuple[DocumentArray, Floa
     """Return the non-blank documents, their probabilities without priors, and the fitted model."""
     explained = explained_model(model, by)
     explained = replace(explained, fitted=explained.fitted.with_priors(None))
-    for step in explained.steps:
-        X = step.transform(X)
-    documents = explained.fitted.read(X)
+    documents = explained.read(X)
     documents = documents[np.flatnonzero(documents.sentences_per_document > 0)]
     if not len(documents):
         raise ValueError("None of the documents has a word.")

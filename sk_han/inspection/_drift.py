@@ -109,11 +109,8 @@ def novelty(model: Any, X: Any) -> Floats:
     (True, True)
     """
     explained = explained_model(model, "novelty")
-    for step in explained.steps:
-        X = step.transform(X)
-    fitted = explained.fitted
+    fitted, documents = explained.fitted, explained.read(X)
     with explained.computing():
-        documents = fitted.read(X)
         return fitted.novelty_p_values(documents, fitted.pool.logits(documents))
 
 

@@ -258,6 +258,13 @@ class ExplainedModel:
         """Return whether X holds raw texts for the tokenizer, and not word ids."""
         return self.fitted.tokenizer is not None and not holds_word_ids(X)
 
+    def read(self, X: Any) -> DocumentArray:
+        """Read documents as the model does, after the steps before it."""
+        for step in self.steps:
+            X = step.transform(X)
+        with self.computing():
+            return self.fitted.read(X)
+
     def predict_proba(self, documents: DocumentArray) -> NDArray[np.float64]:
         """Predict probabilities of tokenized documents, (D, K)."""
         pool = self.fitted.pool

@@ -461,9 +461,7 @@ def _evaluate_numbers(
     if model is None:
         predicted = predict_numbers(estimator, X, len(t))
     else:
-        for step in model.steps:
-            X = step.transform(X)
-        p = model.predict_proba(X)
+        p = model.predict_proba(model.read(X))
         predicted = model.fitted.target.decide_by_proba(p)
         try:
             ends = [model.fitted.interval_ends(p, share) for share in COVERAGES]
@@ -701,6 +699,6 @@ def _in_training(
     if words_train is None:
         return learnt_from
     training = set(map(text_key, words_train)) - {""}
-    given = np.array([i for i, key in enumerate(keys) if key in training], dtype=np.int64)
-    given = np.union1d(given, near_copies(words or (), words_train))
-    return given if learnt_from is None else np.union1d(given, learnt_from)
+    copies = np.array([i for i, key in enumerate(keys) if key in training], dtype=np.int64)
+    copies = np.union1d(copies, near_copies(words or (), words_train))
+    return copies if learnt_from is None else np.union1d(copies, learnt_from)

@@ -167,11 +167,11 @@ def found_slices(
     share two thirds of their documents become one.
     """
     n, is_wrong = len(severity), severity > 0
-    tested = [each.testable() for each in candidates]
-    named = [(each.kind, name) for each in tested for name in each.names]
+    tested = [slices.testable() for slices in candidates]
+    named = [(slices.kind, name) for slices in tested for name in slices.names]
     if not named:
         return (), 0
-    members = sparse.vstack([each.members for each in tested], "csr")
+    members = sparse.vstack([slices.members for slices in tested], "csr")
     sizes, n_wrong = members.getnnz(axis=1), members @ is_wrong
     p = hypergeom.sf(n_wrong - 1, n, is_wrong.sum(), sizes)
     for i in np.flatnonzero(p <= _LEVEL).tolist():
@@ -191,7 +191,7 @@ def found_slices(
     shared = (members[chosen] @ members[chosen].T).toarray()
     # Two thirds of the documents that either slice has.
     are_alike = 5 * shared >= 2 * (sizes[chosen] + sizes[chosen][:, np.newaxis])
-    found, is_left = [], np.ones(len(chosen), bool)
+    ranked, is_left = [], np.ones(len(chosen), bool)
     while is_left.any():
         alike = np.flatnonzero(is_left & are_alike[is_left.argmax()])
         is_left[alike] = False
@@ -204,9 +204,9 @@ def found_slices(
         figures = len(wrong) / len(rows), *accuracy_interval(is_wrong[rows], units), float(p[first])
         one = Slice(kind, name, len(rows), *figures, also, tuple(examples.tolist()))
         excess = len(wrong) - len(rows) * (is_wrong.sum() - len(wrong)) / (n - len(rows))
-        found.append((excess, one))
-    found.sort(key=lambda pair: -pair[0])
-    return tuple(one for _, one in found[:_SHOWN]), len(named)
+        ranked.append((excess, one))
+    ranked.sort(key=lambda pair: -pair[0])
+    return tuple(one for _, one in ranked[:_SHOWN]), len(named)
 
 
 def near_copies(texts: Sequence[str], training: Sequence[str]) -> Integers:
@@ -214,7 +214,7 @@ def near_copies(texts: Sequence[str], training: Sequence[str]) -> Integers:
 
     More than half of their distinct runs of three words occur in this one training text.
     """
-    n, found = len(texts), np.zeros(len(texts), bool)
+    n, is_copy = len(texts), np.zeros(len(texts), bool)
     portion = max(n, _PORTION)
     for start in range(0, len(training), portion):
         words = _Words.from_texts([*texts, *training[start : start + portion]])
@@ -228,5 +228,5 @@ def near_copies(texts: Sequence[str], training: Sequence[str]) -> Integers:
         for first in range(0, len(may_be), _AT_ONCE):
             rows = may_be[first : first + _AT_ONCE]
             shared = (held_out[rows] @ trained).max(axis=1).toarray().ravel()
-            found[rows] |= 2 * shared > sizes[rows]
-    return np.flatnonzero(found)
+            is_copy[rows] |= 2 * shared > sizes[rows]
+    return np.flatnonzero(is_copy)

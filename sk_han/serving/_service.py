@@ -317,7 +317,9 @@ def _schema(request: Request) -> Response:
     if model.scorer.target.is_number:
         numbers = {"type": "array", "items": {"type": "number"}}
         intervals = {"type": ["array", "null"], "items": numbers | {"minItems": 2, "maxItems": 2}}
-        schema = _object({"numbers": numbers, "intervals": intervals}, "numbers", is_open=True)
+        optional = {"type": ["array", "null"], "items": {"type": "number"}}
+        answers = {"numbers": numbers, "intervals": intervals, "novelty_p_values": optional}
+        schema = _object(answers, "numbers", is_open=True)
         answer = {"description": "OK", "content": {_JSON: {"schema": schema}}}
         paths["/predict"]["post"]["responses"] = {"200": answer}
     info = {"title": "sk-han", "version": sk_han.__version__}

@@ -57,7 +57,7 @@ def offenders(kind: str, tree: ast.AST) -> list[str]:
     return [f"{f.name}: {n}" for f in functions(tree) for n in sorted(local_names(f) & LOCALS)]
 
 
-@pytest.mark.parametrize(("kind", "limit"), [("participle", 2), ("x_of", 14), ("local", 29)])
+@pytest.mark.parametrize(("kind", "limit"), [("participle", 2), ("x_of", 14), ("local", 25)])
 def test_there_are_no_more_names_without_a_noun_or_verb(kind: str, limit: int) -> None:
     trees = {file: ast.parse(file.read_text("utf-8")) for file in FILES}
     names = [
