@@ -87,6 +87,12 @@ def corpus(name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray
     return texts, labels, unseen[rows], of_unseen[rows]
 
 
+def means(X: Any) -> NDArray[np.float32]:
+    """Give the mean sentence vector of each document."""
+    each = [X[i : i + 1].sentence_vectors() for i in range(len(X))]
+    return np.array([v.mean(axis=0) if len(v) else np.zeros(X.dimension) for v in each])
+
+
 def vectors_and_regression(memory: str, encoder: Any) -> Any:
     embedder = SentenceEmbedder(encoder, memory=memory)
 
@@ -100,20 +106,15 @@ def vectors_and_regression(memory: str, encoder: Any) -> Any:
             )
 
         def fit(self, X: Any, y: Any) -> Any:
-            self.model.fit(self.means(embedder.fit_transform(X)), y)
+            self.model.fit(means(embedder.fit_transform(X)), y)
             return self
 
         def predict_proba(self, X: Any) -> Any:
-            return self.model.predict_proba(self.means(embedder.transform(X)))
+            return self.model.predict_proba(means(embedder.transform(X)))
 
         @property
         def classes_(self) -> Any:
             return self.model.classes_
-
-        @staticmethod
-        def means(X: Any) -> NDArray[np.float32]:
-            each = [X[i : i + 1].sentence_vectors() for i in range(len(X))]
-            return np.array([v.mean(axis=0) if len(v) else np.zeros(X.dimension) for v in each])
 
     return Means()
 

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from functools import cache
 from time import monotonic
+from typing import Any
 
 from results import FOLDER, ROOT, load
 
@@ -64,6 +65,16 @@ def is_old(commit: str) -> bool:
     return any(code(commit, path) != code("HEAD", path) for path in files)
 
 
+def commits(result: dict[str, Any]) -> set[str]:
+    """Return the commits of a result; where rows have some, those of the rows of this package."""
+    ours = {
+        row["commit"]
+        for row in result["rows"]
+        if "commit" in row and row["system"].startswith("han")
+    }
+    return ours or {result["commit"]}
+
+
 def place(name: str) -> tuple[int, str]:
     """Return the place of a result in the order in which they are read."""
     places = [i for i, first in enumerate(ORDER) if name.startswith(first)]
@@ -78,7 +89,7 @@ def main() -> None:
     names = sorted((path.stem for path in FOLDER.glob("*.json")), key=place)
     names = [name for name in names if not name.startswith(LEFT_OUT)]
     results = {name: load(name) for name in names}
-    old = {name: result for name, result in results.items() if is_old(result["commit"])}
+    old = {name: result for name, result in results.items() if any(map(is_old, commits(result)))}
     if arguments.stale:
         for name, result in old.items():
             print(f"{name}: {result['commit']} of {result['date']}, {result['command']}")
