@@ -63,8 +63,8 @@ def among_others(texts: list[str], seed: int) -> list[str]:
     messages, _ = newsgroups("train")
     others = []
     for row in rng.permutation(len(messages))[:3_000]:
-        sentences = (" ".join(part.split()) for part in messages[row].split(". "))
-        others += [f"{part.rstrip('.')}." for part in sentences if 20 < len(part) < 150]
+        parts = (" ".join(part.split()) for part in messages[row].split(". "))
+        others += [f"{part.rstrip('.')}." for part in parts if 20 < len(part) < 150]
     documents = []
     for text in texts:
         sentences = [others[i] for i in rng.randint(len(others), size=29)]

@@ -176,8 +176,8 @@ def explained(encoder: Any, memory: str) -> list[dict[str, Any]]:
     """Measure explanations by words that are left out, with the encoder and without it."""
     train, test = movies("train"), movies("val")
     generated = make_reviews(1_050, random_state=0)
-    rows = np.random.RandomState(0).permutation(len(train[0]))[:1_000]
-    film_reviews = [train[0][i] for i in rows], np.asarray(train[1])[rows], test[0][:50]
+    drawn = np.random.RandomState(0).permutation(len(train[0]))[:1_000]
+    film_reviews = [train[0][i] for i in drawn], np.asarray(train[1])[drawn], test[0][:50]
     rows = []
     for name, (texts, labels, unseen) in {
         "film reviews": film_reviews,

@@ -108,7 +108,7 @@ def served_by(scorer: Scorer, engine: str, texts: list[str]) -> object:
 
 
 def cost_of_one(
-    classifier: HANClassifier, path: Path, texts: list[str], tfidf: object
+    classifier: HANClassifier, path: Path, texts: list[str], tfidf: Any
 ) -> list[dict[str, Any]]:
     """Give the time of a review, and its ratio to that of TF-IDF."""
     import torch

@@ -16,6 +16,7 @@ import csv
 import gzip
 import io
 from collections.abc import Callable, Iterator
+from itertools import islice
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -34,7 +35,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.svm import LinearSVC
 
 from sk_han import HANClassifier
-from sk_han._targets import AnyOfLabels
+from sk_han._targets.splits import folds_of, hold_out
 
 LINEAR: dict[str, Callable[[], Any]] = {
     "lr": lambda: LogisticRegression(C=10, max_iter=1000),
@@ -78,8 +79,7 @@ def splits(
         others, theirs = read("goemotions/test.csv.gz")
         yield texts, y, others, binarizer.transform(theirs).astype(bool)
         return
-    target = AnyOfLabels(binarizer.classes_, np.full(y.shape[1], 0.5))
-    for held_out in list(target.folds(y))[:n_folds]:
+    for held_out in islice(folds_of(y), n_folds):
         rest = np.setdiff1d(np.arange(len(y)), held_out)
         yield [texts[i] for i in rest], y[rest], [texts[i] for i in held_out], y[held_out]
 
@@ -109,8 +109,7 @@ def linear(name: str, texts: list[str], y: NDArray[Any], others: list[str]) -> S
     model = make_pipeline(
         characters if name == "svc-characters" else words, OneVsRestClassifier(LINEAR[name]())
     )
-    target = AnyOfLabels(np.arange(y.shape[1]), np.full(y.shape[1], 0.5))
-    rest, held_out = target.hold_out(y, 0.1, np.random.RandomState(0))
+    rest, held_out = hold_out(y, 0.1, np.random.RandomState(0))
     model.fit([texts[i] for i in rest], y[rest])
     thresholds = best_of_scores(model.decision_function([texts[i] for i in held_out]), y[held_out])
     model.fit(texts, y)

@@ -115,7 +115,7 @@ def main() -> None:
     alignments = translator.attention(sources)
     seconds = time.perf_counter() - start
     found = [alignment.target_text for alignment in alignments]
-    metric = sacrebleu.metrics.BLEU()
+    metric = sacrebleu.BLEU()
     cased = metric.corpus_score(found, [targets])
     lower = sacrebleu.corpus_bleu(tokens(found), [tokens(targets)], tokenize="none", force=True)
     print(f"test 2016, {beams} beams, length penalty {penalty}, {seconds:.0f} s")

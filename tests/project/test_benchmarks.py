@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +14,22 @@ import linear
 import numpy as np
 import pytest
 import splits
+from results import ROOT
 from scores import measure
 from splits import CORPORA, N_FOLDS, N_SEEDS, Split, held_out, published
+
+
+@pytest.mark.thorough
+def test_no_benchmark_asks_for_a_name_that_is_gone() -> None:
+    files = [str(path) for path in sorted((ROOT / "benchmarks").glob("*.py"))]
+    said = subprocess.run(
+        [sys.executable, "-m", "mypy", *files], cwd=ROOT, capture_output=True, text=True
+    ).stdout
+    assert re.search(rf"{len(files)} source files", said), said
+    kinds = ("attr-defined", "call-arg", "name-defined")
+    assert [
+        line for line in said.splitlines() if line.endswith(tuple(f"[{k}]" for k in kinds))
+    ] == []
 
 
 def write(path: Path, header: list[str], rows: list[list[str]]) -> None:
