@@ -3,14 +3,16 @@
 A result is old if code that decides on a default fit, in the files of `DEFAULTS`, is another one
 than at the commit of the result; comments and docstrings do not count. Each is drawn by its own
 stored command, at low priority, and stored when it ends, so that a run that was stopped goes on
-where it was. ``--stale`` lists old results; it fails if there are any. Results from a GPU are left
-out, and so are those whose command compares with an earlier version.
+where it was. ``--stale`` lists old results; it fails if there are any. ``--mark`` writes into old
+results that they are, which their footnotes show. Results from a GPU are left out, and so are those
+whose command compares with an earlier version.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
 import os
 import subprocess
 import sys
@@ -30,6 +32,7 @@ DEFAULTS = (
     *("_fitting", "_kernels", "_parts", "_targets", "_text", "_training", "embeddings", "nn"),
 )
 LEFT_OUT = ("gpu", "epochs")
+OLD = "with earlier code of a fit"
 
 
 def git(*arguments: str) -> str | None:
@@ -84,12 +87,20 @@ def place(name: str) -> tuple[int, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--stale", action="store_true", help="list results that are old")
+    parser.add_argument("--mark", action="store_true", help="mark results that are old")
     parser.add_argument("--hours", type=float, default=float("inf"), help="start none after these")
     arguments = parser.parse_args()
     names = sorted((path.stem for path in FOLDER.glob("*.json")), key=place)
     names = [name for name in names if not name.startswith(LEFT_OUT)]
     results = {name: load(name) for name in names}
     old = {name: result for name, result in results.items() if any(map(is_old, commits(result)))}
+    if arguments.mark:
+        for name, result in results.items():
+            marked = {key: value for key, value in result.items() if value != OLD}
+            mark = {"note": OLD} if name in old else {}
+            text = json.dumps(mark | marked, indent=1, ensure_ascii=False)
+            (FOLDER / f"{name}.json").write_text(text + "\n", "utf-8")
+        return
     if arguments.stale:
         for name, result in old.items():
             print(f"{name}: {result['commit']} of {result['date']}, {result['command']}")
