@@ -76,14 +76,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _move(moves: list[tuple[Path, Path, Path]]) -> None:
+    # A file alone is replaced in one step, and there is nothing to move back.
+    several = moves if len(moves) > 1 else []
     try:
-        for _, target, old in moves if len(moves) > 1 else []:
+        for _, target, old in several:
             if target.exists():
                 os.replace(target, old)
         for new, target, _ in reversed(moves):
             os.replace(new, target)
     except BaseException as error:
-        for new, path, old in moves:
+        for new, path, old in several:
             if not new.exists():
                 os.replace(path, new)
             if old.exists():
