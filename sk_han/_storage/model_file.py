@@ -50,7 +50,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from sk_han._options import Options
-from sk_han._utils.files import ModelFormatError
+from sk_han._utils.files import ModelFormatError, naming
 from sk_han._utils.messages import shorten
 
 Arrays = dict[str, NDArray[Any]]
@@ -97,7 +97,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
     if os.path.getsize(path) == 0:
         raise ValueError("it is empty")
     try:
-        with safe_open(os.fspath(path), "np") as file:
+        with naming(path), safe_open(os.fspath(path), "np") as file:
             text = (file.metadata() or {}).get(_KEY)
             if text is None:
                 raise ValueError("it is a safetensors file of another program")
@@ -131,7 +131,7 @@ def model_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Check that a path is a file; convert errors of its content into a ModelFormatError."""
     # Python's own errors for a folder, a missing or an unreadable file are clear, so open() raises
     # them here, outside of the block whose errors are converted.
-    with open(_check_regular(Path(path)), "rb"):
+    with naming(path), open(_check_regular(Path(path)), "rb"):
         pass
     try:
         yield Path(path)

@@ -40,7 +40,18 @@ def replacing_together() -> Iterator[list[tuple[Path, Path, Path]]]:
     finally:
         _MOVES.reset(token)
         for new, *_ in moves:
-            new.unlink(missing_ok=True)
+            _remove(new)
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str], temporary: Path | None = None) -> Iterator[None]:
+    """Name the file in an OSError of the block that names none, or only the temporary one."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno and str(error.filename) in ("None", str(temporary)):
+            error.filename = os.fspath(path)
+        raise
 
 
 @contextmanager
@@ -54,25 +65,20 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     target = _target(path)
     # The `tempfile` module would create a file that only its owner can read; `open` uses the umask.
     new = target.with_name(f".sk_han-{secrets.token_hex(8)}.tmp")
-    for left in target.parent.glob(".sk_han-*.tmp"):
-        with suppress(OSError):
+    with suppress(OSError):
+        for left in target.parent.glob(".sk_han-*.tmp"):
             # A file changed within the last hour may belong to a process that is still writing.
             if left.lstat().st_mtime < time.time() - 3600:
-                left.unlink()
+                _remove(left)
     moves = _MOVES.get()
     with replacing_together() if moves is None else nullcontext(moves) as moves:
         moves.append((new, target, new.with_suffix(".old")))
-        try:
-            with open(new, "x+b") as file:
-                if target.exists():
-                    os.chmod(new, stat.S_IMODE(target.stat().st_mode))
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            if error.errno and str(error.filename) in ("None", str(new)):
-                raise OSError(error.errno, error.strerror, os.fspath(path)) from error
-            raise
+        with naming(path, new), open(new, "x+b") as file:
+            if target.exists():
+                os.chmod(new, stat.S_IMODE(target.stat().st_mode))
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def _move(moves: list[tuple[Path, Path, Path]]) -> None:
@@ -100,7 +106,13 @@ def _move(moves: list[tuple[Path, Path, Path]]) -> None:
         reason = f"{error.strerror}; what was written is kept in {', '.join(map(str, kept))}"
         raise OSError(error.errno, reason, str(target)) from error
     for *_, old in moves:
-        old.unlink(missing_ok=True)
+        _remove(old)
+
+
+def _remove(path: Path) -> None:
+    """Remove a temporary file if it exists; that it cannot be removed is not an error."""
+    with suppress(OSError):
+        path.unlink()
 
 
 # A file of `save` begins with the length of its header and this entry.
@@ -121,7 +133,7 @@ def check_replaceable(
             f"{path} cannot be written: no permission to write to {target.parent}."
         )
     if force and target.exists() and target.stat().st_size:
-        with open(target, "rb") as file:
+        with naming(path), open(target, "rb") as file:
             if not (by_model and _MODEL.match(file.read(64))):
                 raise FileExistsError(
                     f"{path} exists{', and is not a model' * by_model}. Give another name, or "

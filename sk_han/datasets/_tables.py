@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sk_han._utils.containers import listed
+from sk_han._utils.files import naming
 from sk_han._utils.messages import check_choice, in_one_line, nearest_name, plural, warn_user
 from sk_han._validation.cells import is_absent, read_numbers
 from sk_han._validation.documents import is_missing
@@ -157,7 +158,7 @@ def read_frames(
 def _open(source: Path | BinaryIO, name: str) -> Iterator[Any]:
     """Open a file or stream, compressed or not; errors report what is wrong with its bytes."""
     try:
-        with source.open("rb") if isinstance(source, Path) else source as stream:
+        with naming(name), source.open("rb") if isinstance(source, Path) else source as stream:
             head: bytes = stream.peek(6)  # type: ignore[attr-defined]
             module = next((m for magic, m in _COMPRESSIONS.items() if head.startswith(magic)), "")
             yield import_module(module).open(stream) if module else stream

@@ -1,11 +1,16 @@
-"""Every call to the operating system fails in turn while models are saved."""
+"""Every call to the operating system fails in turn while models and tables are saved or loaded."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sk_han import load, save
+from sk_han.datasets import load_csv
+from sk_han.serving import Scorer
 from tests.failing_disk import Disk, each_fault
-from tests.tiny_models import UNSEEN, fitted_classifier
+from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier
+
+each_reader = pytest.mark.parametrize("read", [load, Scorer.load])
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +37,12 @@ def disk(tmp_path, monkeypatch):
     return Disk(tmp_path, monkeypatch)
 
 
+def check_error(error, path, disk):
+    """Check that an error names the file, or its folder, if nothing can be found out about that."""
+    if isinstance(error, (OSError, ValueError)) and str(path) not in str(error):
+        assert (error.filename, disk.failed) == (str(path.parent), ["stat"])
+
+
 class TestSave:
     @each_fault
     @pytest.mark.parametrize("is_there", [True, False], ids=["over a model", "at a new path"])
@@ -47,6 +58,8 @@ class TestSave:
 
         for error in disk.outcomes(save_model, lambda: disk.restore(old), **fault):
             disk.check_old_or_new(old, new, None if error is None else str(error))
+            if not disk.is_lasting:
+                check_error(error, path, disk)
         assert len(disk.calls) > 20
         for model in (fitted, load(path)):
             np.testing.assert_array_equal(model.predict_proba(UNSEEN), expected)
@@ -61,3 +74,27 @@ class TestSave:
         disk.are_short = True
         save(fitted, path)
         assert path.read_bytes() == contents[1]
+
+
+@each_reader
+class TestLoad:
+    @each_fault
+    def test_a_failed_call_is_an_error_that_names_the_file(self, contents, path, disk, read, fault):
+        def restore():
+            disk.restore({path.name: contents[1]})
+
+        for outcome in disk.outcomes(lambda: read(path), restore, **fault):
+            assert isinstance(outcome, BaseException) == bool(disk.failed)
+            check_error(outcome, path, disk)
+
+
+@each_fault
+@pytest.mark.parametrize("name", ["data.csv", "data.csv.gz", "data.xlsx"])
+def test_a_table_that_cannot_be_read_is_named(tmp_path, disk, name, fault):
+    path, frame = tmp_path / name, pd.DataFrame({"text": TEXTS, "label": LABELS})
+    (frame.to_excel if name.endswith(".xlsx") else frame.to_csv)(path, index=False)
+    for outcome in disk.outcomes(lambda: load_csv(path), lambda: None, **fault):
+        assert isinstance(outcome, BaseException) == bool(disk.failed)
+        check_error(outcome, path, disk)
+    assert "read" in disk.calls
+    assert outcome[0] == TEXTS
