@@ -47,7 +47,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
+from safetensors.numpy import load, save
 
 from sk_han._options import Options
 from sk_han._utils.files import ModelFormatError, naming
@@ -113,9 +113,11 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
                     f"it has format {content['format']!r}, and this release of sk_han reads format "
                     f"{FORMAT_VERSION}: fit and save again, or install {writer}"
                 )
-            arrays: Arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    # Safetensors raises the last two for dtypes that NumPy lacks, such as bfloat16.
-    except (SafetensorError, AttributeError, TypeError) as error:
+            # The arrays are not read through the memory map of `safe_open`: if another process
+            # truncated the file meanwhile, or the disk failed, SIGBUS would kill this process.
+            arrays: Arrays = load(Path(path).read_bytes())
+    # A KeyError is raised for dtypes that NumPy lacks, such as bfloat16.
+    except (SafetensorError, KeyError) as error:
         raise ValueError(_FOREIGN) from error
     if content.keys() != {"format", "sha256", "strings", "description"}:
         raise ValueError(f"its metadata have the entries {sorted(content)}")

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sk_han import load, save
+from sk_han import ModelFormatError, load, save
 from sk_han.datasets import load_csv
 from sk_han.serving import Scorer
 from tests.failing_disk import Disk, each_fault
@@ -86,6 +86,22 @@ class TestLoad:
         for outcome in disk.outcomes(lambda: read(path), restore, **fault):
             assert isinstance(outcome, BaseException) == bool(disk.failed)
             check_error(outcome, path, disk)
+        assert "read" in disk.calls
+
+    def test_a_file_that_ends_while_it_is_read_is_refused(self, contents, path, disk, read):
+        path.write_bytes(contents[1])
+        outcomes = [*disk.outcomes(lambda: read(path), lambda: None, "end")]
+        # The last read of a file finds its end.
+        for error in outcomes[:-2]:
+            assert isinstance(error, ModelFormatError)
+            check_error(error, path, disk)
+        assert len(outcomes) > 3
+
+    def test_short_reads_are_continued(self, fitted, contents, path, disk, read):
+        path.write_bytes(contents[1])
+        disk.are_short = True
+        probabilities = read(path).predict_proba(UNSEEN)
+        np.testing.assert_allclose(probabilities, fitted.predict_proba(UNSEEN), atol=1e-6)
 
 
 @each_fault
