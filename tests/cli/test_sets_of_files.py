@@ -1,75 +1,72 @@
-"""What one command writes is replaced as a set or not at all, whatever write fails."""
+"""What one command writes is replaced as a set or not at all, whatever call fails."""
 
 import errno
-import io
 import os
-import re
 import sys
-from itertools import count
 from unittest.mock import Mock
 
 import pytest
 
 import sk_han
-from sk_han._utils import files
 from tests.cli.test_fitting import SMALL
+from tests.failing_disk import Disk, each_fault, each_kind_of_fault
+from tests.tiny_models import LABELS, TEXTS, UNSEEN, fitted_classifier
 
-ERRORS = [OSError(errno.ENOSPC, "No space left on device"), MemoryError(), KeyboardInterrupt()]
 HOLD_OUT = ["--hold-out", "0.3"]
 
 
-class Writes:
-    """Every write of `files` to the disk: at number `fails` of these comes an error."""
-
-    def __init__(self, monkeypatch):
-        self.n, self.fails, self.error, self.look = 0, None, None, None
-        for name in ("chmod", "fsync", "replace"):
-            monkeypatch.setattr(os, name, self.plural(getattr(os, name)))
-        monkeypatch.setattr(files, "open", self.open, raising=False)
-
-    def open(self, *args):
-        file = io.open(*args)  # noqa: UP020, SIM115 (whoever asked for it closes it)
-        if "+" in args[1]:
-            file.write = self.plural(file.write)
-        return file
-
-    def plural(self, function):
-        def write(*args, **kwargs):
-            if self.look is not None:
-                self.look()
-            self.n += 1
-            if self.n == self.fails:
-                raise self.error
-            return function(*args, **kwargs)
-
-        return write
-
-    def fail(self, number, error):
-        self.n, self.fails, self.error = 0, number, error
+@pytest.fixture
+def folder(tmp_path):
+    """The folder of the files that are written."""
+    (tmp_path / "written").mkdir()
+    return tmp_path / "written"
 
 
 @pytest.fixture
-def writes(monkeypatch):
-    return Writes(monkeypatch)
+def disk(folder, monkeypatch):
+    return Disk(folder, monkeypatch)
 
 
 @pytest.fixture
-def fit(run, table, tmp_path):
-    """Fit with a seed, and give the exit code and what was said."""
+def lying(folder):
+    """Give the content of each file of the folder, hidden ones too."""
+    return lambda: {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Classifiers by their seed."""
+    return {seed: fitted_classifier(random_state=seed) for seed in (0, 3)}
+
+
+@pytest.fixture
+def fit(run, table, folder, fitted, monkeypatch):
+    """Fit with a seed, without training, and give the exit code and what was said."""
     data = table()
 
+    def adopt(self, *args, **kwargs):
+        vars(self).update(vars(fitted[self.random_state]))
+
+    monkeypatch.setattr(sk_han.HANClassifier, "fit", adopt)
+
     def fit_with(seed, *options):
-        arguments = ("fit", data, "-o", tmp_path / "m.han", *SMALL, "-f", "--seed", seed)
+        arguments = ("fit", data, "-o", folder / "m.han", *SMALL, "-f", "--seed", seed)
         code, _, told = run(*arguments, *options)
         return code, told
 
     return fit_with
 
 
-@pytest.fixture
-def lying(tmp_path):
-    """Give the content of each file of the folder but the data, hidden ones too."""
-    return lambda: {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.name != "data.csv"}
+def check_failures(disk, run, old, new, fault):
+    """Let each call of a command fail that replaces the old files by the new ones."""
+    for code, told in disk.outcomes(run, lambda: disk.restore(old), **fault):
+        disk.check_old_or_new(old, new, told if code else None)
+        assert code in (0, 130 if fault["fault"] is KeyboardInterrupt else 1)
+        if code == 1 and fault["fault"] is not MemoryError and not disk.is_lasting:
+            names = [disk.folder, *(disk.folder / name for name in new)]
+            assert any(f"error: {name}: " in told for name in names), told
+        assert "Traceback" not in told
+    assert len(disk.calls) > 15
 
 
 class TestFits:
@@ -84,30 +81,17 @@ class TestFits:
         monkeypatch.setattr(sk_han.HANClassifier, "fit", interrupt)
         assert (fit(3, *HOLD_OUT)[0], lying()) == (130, before)
 
-    @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-    @pytest.mark.parametrize("options", [[], HOLD_OUT], ids=["alone", "hold-out"])
-    def test_a_failed_write_leaves_the_old_set_complete(self, fit, lying, writes, options, error):
-        assert fit(0, *options)[0] == 0
-        before = lying()
-        for number in count(1):
-            writes.fail(number, error)
-            code, told = fit(3, *options)
-            if code == 0:
-                break
-            after = lying()
-            assert {name: after.pop(name, None) for name in before} == before, number
-            kept = re.findall(r"[^ ,:]+-[0-9a-f]{16}\.\w+", told)  # complete, but not put in place
-            assert {os.path.basename(path) for path in kept} == after.keys(), number
-            assert len(kept) in (0, len(before))
-            for path in kept:
-                os.remove(path)
-        assert number > (6 if options else 3)
+    @each_kind_of_fault
+    def test_a_failed_call_leaves_the_old_set_or_the_new(self, fit, lying, disk, fault):
+        assert fit(0, *HOLD_OUT)[0] == 0
+        old = lying()
+        assert fit(3, *HOLD_OUT)[0] == 0
         new = lying()
-        assert new.keys() == before.keys()
-        assert all(new[name] != before[name] for name in new)
+        assert all(new[name] != old[name] for name in new)
+        check_failures(disk, lambda: fit(3, *HOLD_OUT), old, new, fault)
 
     def test_files_that_cannot_be_replaced_leave_a_usable_set(
-        self, fit, run, lying, monkeypatch, tmp_path
+        self, fit, run, lying, monkeypatch, folder
     ):
         assert fit(0, *HOLD_OUT)[0] == 0
         before, replace = lying(), os.replace
@@ -120,18 +104,19 @@ class TestFits:
         monkeypatch.setattr(os, "replace", mounted)
         code, told = fit(3, *HOLD_OUT)
         assert code == 1
-        assert told.count(f"error: {tmp_path / 'm.han'}: Device or resource busy; what was ") == 1
+        assert told.count(f"error: {folder / 'm.han'}: Device or resource busy; what was ") == 1
         names = sorted(lying().keys() - before.keys())
-        model, held_out, learnt = (tmp_path / name for name in names)
+        model, held_out, learnt = (folder / name for name in names)
         assert (held_out.name[:7], learnt.name[:8]) == ("m.test-", "m.train-")
         assert run("evaluate", model, held_out)[0] == 0
         assert {name: lying()[name] for name in before} == before
 
-    def test_a_kill_mixes_no_files_of_two_fits(self, fit, lying, writes):
+    def test_a_kill_mixes_no_files_of_two_fits(self, fit, lying, disk):
         assert fit(0, *HOLD_OUT)[0] == 0
         before, seen = lying(), []
-        writes.look = lambda: seen.append(lying())  # what would lie there after a kill
+        disk.look = lambda: seen.append(lying())  # what would lie there after a kill
         assert fit(3, *HOLD_OUT)[0] == 0
+        disk.look = None
         new = lying()
         for each in seen:
             there = {name: each[name] for name in new if name in each}
@@ -140,20 +125,22 @@ class TestFits:
 
 
 class TestAudits:
-    def test_an_interrupted_audit_leaves_the_earlier_files_unchanged(
-        self, run, table, tmp_path, lying, writes
+    @each_kind_of_fault
+    def test_a_failed_call_leaves_the_old_set_or_the_new(
+        self, run, table, folder, lying, disk, monkeypatch, fault
     ):
-        page, decisions = tmp_path / "page.html", tmp_path / "decisions.csv"
+        result = sk_han.audit_labels(fitted_classifier(), TEXTS, LABELS)
+        monkeypatch.setattr(sk_han, "audit_labels", lambda *args, **kwargs: result)
+        page, decisions = folder / "page.html", folder / "decisions.csv"
         arguments = ("audit", table(), *SMALL, "-f", "-o", page, "--csv", decisions)
-        assert run(*arguments)[0] == 0
-        before = lying()
-        assert before.keys() == {"page.html", "decisions.csv"}
-        for number in count(1):
-            writes.fail(number, KeyboardInterrupt())
-            if run(*arguments, "--seed", 3)[0] == 0:
-                break
-            assert lying() == before
-        assert number > 6
+
+        def audit():
+            code, _, told = run(*arguments)
+            return code, told
+
+        assert audit()[0] == 0
+        new, old = lying(), {"page.html": b"old page", "decisions.csv": b"old decisions"}
+        check_failures(disk, audit, old, new, fault)
 
     @pytest.mark.parametrize("second", ["same", "./same", "link"])
     def test_two_outputs_of_one_name_are_refused(self, run, table, tmp_path, monkeypatch, second):
@@ -168,3 +155,22 @@ class TestAudits:
         monkeypatch.setattr(sys.stdout, "write", Mock(side_effect=BrokenPipeError))
         assert run("audit", table(), *SMALL, "--csv", tmp_path / "decisions.csv")[0] == 141
         assert (tmp_path / "decisions.csv").exists()
+
+
+@each_fault
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("predict", "out.csv"), ("predict", "out.tsv.gz"), ("explain", "out.html")],
+)
+def test_a_failed_call_leaves_the_old_output_or_the_new(
+    run, model, table, folder, lying, disk, command, name, fault
+):
+    rows = [(i, text, "pos") for i, text in enumerate(UNSEEN[:3])]
+    arguments = (command, model, table(rows), "-o", folder / name, "-f")
+
+    def write():
+        code, _, told = run(*arguments)
+        return code, told
+
+    assert write()[0] == 0
+    check_failures(disk, write, {name: b"old"}, lying(), fault)
