@@ -237,11 +237,14 @@ def writing_rows(
     with replacing(str(path)) as binary:
         yield sheet.extend
         cells = pd.DataFrame(sheet, dtype=object).map(_excel_cell)
-        with pd.ExcelWriter(cast(Any, binary), engine="openpyxl") as book:
+        # If a write failed, the ZipFile of the workbook would later write to the closed file.
+        workbook = io.BytesIO()
+        with pd.ExcelWriter(workbook, engine="openpyxl") as book:
             cells.to_excel(book, index=False, header=False)
             for cell in chain(*book.book.active.iter_rows()):
                 # A text that begins with "=" would become a formula, which Excel executes.
                 cell.data_type = "s" if cell.data_type == "f" else cell.data_type
+        binary.write(workbook.getvalue())
 
 
 def _excel_cell(cell: Any) -> Any:

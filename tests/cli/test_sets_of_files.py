@@ -174,3 +174,18 @@ def test_a_failed_call_leaves_the_old_output_or_the_new(
 
     assert write()[0] == 0
     check_failures(disk, write, {name: b"old"}, lying(), fault)
+
+
+def test_an_excel_sheet_that_cannot_be_written_is_one_line(run, model, table, folder, disk):
+    path = folder / "out.xlsx"
+    arguments = ("predict", model, table([(0, "Good.", "pos")]), "-o", path, "-f")
+
+    def restore():
+        disk.restore({})
+
+    for code, _, told in disk.outcomes(lambda: run(*arguments), restore, errno.ENOSPC):
+        errors = [line for line in told.splitlines() if "error: " in line]
+        assert len(errors) == code
+        assert "Traceback" not in told
+    assert path.read_bytes()[:2] == b"PK"
+    assert [*folder.iterdir()] == [path]
