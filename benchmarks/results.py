@@ -78,14 +78,15 @@ def command() -> str:
 
 
 def commit() -> str:
-    """Give the commit that is measured, with a + where files of the package differ from it."""
+    """Give the last commit of the package, with a + where its files differ from that."""
 
     def git(*arguments: str) -> str:
         return subprocess.run(
             ["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True
         ).stdout.strip()
 
-    return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "-s", "sk_han") else "")
+    last = git("log", "-1", "--format=%h", "--", "sk_han")
+    return last + ("+" if git("status", "-s", "sk_han") else "")
 
 
 def processor() -> str:
