@@ -70,13 +70,16 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
     if isinstance(y, np.ndarray) and y.dtype.kind in "biuU":
         array = read = y
     else:
-        if np.asarray(y, dtype=object).ndim == 0:
+        n_dimensions = np.asarray(y, dtype=object).ndim
+        if n_dimensions == 0:
             raise ValueError(
                 f"{name} must be a list or array of labels, such as ['bad', 'good']; got "
                 f"{a_kind(y)}."
             )
         cells = read_labels(label_list(y), lambda i: f"{name}[{i}]")
-        array, read = np.asarray(y), np.array(cells)
+        # NumPy makes no array of a list that holds labels and lists of one label.
+        is_list = isinstance(y, (list, tuple)) and n_dimensions == 1
+        array, read = np.asarray(cells if is_list else y), np.array(cells)
         # `classes_` keeps the dtype object of a column of pandas.
         if array.dtype == object and read.dtype.kind == "U":
             read = read.astype(object)
@@ -224,15 +227,17 @@ def check_numbers(y: Any, n_documents: int | None, name: str = "y") -> Floats:
             "This HANRegressor estimator requires y to be passed, but the target y is None."
         )
     refuse_masked(y, name)
-    values = np.asarray(y.toarray() if hasattr(y, "toarray") else y)
-    if values.ndim > 1 and values.shape[1] > 1:
+    # Numbers and lists in one list would be NumPy's error.
+    dtype = object if isinstance(y, (list, tuple)) else None
+    values = np.asarray(y.toarray() if hasattr(y, "toarray") else y, dtype)
+    if values.ndim > 1 and values.shape[1] != 1:
         raise ValueError(
             f"{name} has {values.shape[1]:,} columns, and a HANRegressor predicts one number for "
             "each document. Fit a sklearn.multioutput.MultiOutputRegressor(HANRegressor())."
         )
     values = column_or_1d(values, warn=True)
     if values.dtype.kind not in "biuf":
-        strange = [x for x in values.tolist() if not isinstance(x, (Real, Decimal))]
+        strange = [x for x in values.tolist() if not isinstance(x, (Real, Decimal, np.bool_))]
         if strange:
             raise ValueError(
                 f"{name} has {in_one_line(repr(strange[0]), 60)}, which is not a number. Give "

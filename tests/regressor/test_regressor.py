@@ -126,6 +126,8 @@ class TestNumbersGiven:
             (np.zeros((18, 2)), "MultiOutputRegressor"),
             (np.zeros(17), "17 numbers"),
             ([1.0, None, *range(16)], r"None, which is not a number"),
+            ([1.0, [2.0, 3.0], *range(16)], r"y has \[2.0, 3.0\], which is not a number"),
+            (np.zeros((18, 0)), "y has 0 columns, and a HANRegressor predicts one number"),
         ],
     )
     def test_invalid_targets_are_refused_by_name(self, y, message):

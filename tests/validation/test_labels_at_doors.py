@@ -78,6 +78,7 @@ FORMS = {
     "nan as text": (["pos", "neg", "nan"] * 4, DOUBTFUL),
     "<NA> as text": (["pos", "neg", "<NA>"] * 4, DOUBTFUL),
     "lists of one": ([["pos"], ["neg"]] * 6, ["neg", "pos"]),
+    "labels and lists of one": (["pos", ["neg"]] * 6, ["neg", "pos"]),
     "rows of one": ([("pos",), ("neg",)] * 6, ["neg", "pos"]),
     "lists": ([["pos"], ["neg", "long"]] * 6, SEVERAL),
     "written lists": (["['pos', 'long']", "['neg', 'long']"] * 6, SEVERAL),
