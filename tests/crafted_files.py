@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sk_han import (
     AttentionTranslator,
     HANClassifier,
+    HANRegressor,
     HierarchicalTokenizer,
     ModelFormatError,
     SequenceTagger,
@@ -21,7 +22,8 @@ from sk_han._storage import model_file
 from sk_han._storage.model_file import read_model, write_model
 
 # What a file may hold.
-KINDS = (HANClassifier, HierarchicalTokenizer, SequenceTagger, AttentionTranslator, Pipeline)
+KINDS = (HANClassifier, HANRegressor, HierarchicalTokenizer, SequenceTagger)
+KINDS += (AttentionTranslator, Pipeline)
 GOLDEN = Path(__file__).parent / "golden"
 WHOLE = (GOLDEN / "classifier.han").read_bytes()
 # Values that a place of a description is not expected to hold.

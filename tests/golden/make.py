@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import sklearn
 from sklearn.pipeline import Pipeline
 
@@ -15,6 +16,9 @@ import sk_han
 from sk_han import RNN, Attention, MultiHopAttention
 from tests.encoders_of_sentences import NAMED
 from tests.golden.expected import LABELS, TEXTS, UNSEEN, WORD_IDS, documents_of, expected_of
+from tests.tiny_pairs import pairs
+from tests.tiny_pairs import tiny as tiny_translator
+from tests.tiny_sentences import X, Y, tiny_tagger
 
 HERE = Path(__file__).parent
 SMALL = {
@@ -91,12 +95,41 @@ def encoder():
     return classifier.fit(TEXTS * 3, LABELS * 3)
 
 
+def ordered():
+    """Classes in an order, with documents enough held out for what depends on them."""
+    classifier = sk_han.HANClassifier(**SMALL, ordered=True, validation_fraction=0.5)
+    return classifier.fit(TEXTS * 8, [3, 1, 3, 2, 2] * 8)
+
+
+def table():
+    """A number predicted from texts in two columns and from other columns of each kind."""
+    regressor = sk_han.HANRegressor(
+        **SMALL, text_column=["title", "body"], scale="log", validation_fraction=0.5
+    )
+    frame = pd.concat([documents_of("table")[:5]] * 10, ignore_index=True)
+    rents = np.array([500.0, 1200, 1500, 600, 400] * 10)
+    return regressor.fit(frame, rents * np.linspace(0.7, 1.3, 50))
+
+
+def tagger():
+    return tiny_tagger(scheme="iob2").fit(X, Y)
+
+
+def translator():
+    sizes = {"embedding_dim": 7, "hidden_size": 6, "attention_size": 4}
+    return tiny_translator(**sizes, max_epochs=30).fit(*pairs())
+
+
 MODELS = {
     "classifier": classifier,
     "encoder": encoder,
     "labels": labels,
+    "ordered": ordered,
     "pipeline": pipeline,
+    "table": table,
+    "tagger": tagger,
     "tokenizer": tokenizer,
+    "translator": translator,
     "word_ids": word_ids,
 }
 
