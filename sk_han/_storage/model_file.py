@@ -94,31 +94,37 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Any, Arrays]:
     A ValueError says what is wrong with the file; a RecursionError is raised where its JSON is
     nested too deeply.
     """
-    if os.path.getsize(path) == 0:
-        raise ValueError("it is empty")
     try:
-        with naming(path), safe_open(os.fspath(path), "np") as file:
-            text = (file.metadata() or {}).get(_KEY)
-            if text is None:
-                raise ValueError("it is a safetensors file of another program")
-            content = _parse_json(text)
-            if not isinstance(content, dict) or "format" not in content:
-                raise ValueError(f"its metadata {_KEY!r} do not describe a model")
-            if content["format"] != FORMAT_VERSION:
-                writer = "the release that wrote it"
-                match content.get("description"):
-                    case {"versions": {"sk_han": str(release)}}:
-                        writer = f"sk_han {release}, which wrote it"
-                raise ValueError(
-                    f"it has format {content['format']!r}, and this release of sk_han reads format "
-                    f"{FORMAT_VERSION}: fit and save again, or install {writer}"
-                )
-            # The arrays are not read through the memory map of `safe_open`: if another process
-            # truncated the file meanwhile, or the disk failed, SIGBUS would kill this process.
-            arrays: Arrays = load(Path(path).read_bytes())
+        # The file is opened once, since another one may replace it, and not mapped into memory,
+        # where SIGBUS would kill this process if the disk failed or another process truncated it.
+        with naming(path), open(path, "rb") as file:
+            size, length = os.fstat(file.fileno()).st_size, int.from_bytes(file.read(8), "little")
+            if size == 0:
+                raise ValueError("it is empty")
+            header = file.read(length) if length <= size else b""
+            if f'"{_KEY}"'.encode() not in header:  # so the rest, perhaps gigabytes, is not read
+                with safe_open(os.fspath(path), "np"):
+                    raise ValueError("it is a safetensors file of another program")
+            file.seek(0)
+            arrays: Arrays = load(file.read())
     # A KeyError is raised for dtypes that NumPy lacks, such as bfloat16.
     except (SafetensorError, KeyError) as error:
         raise ValueError(_FOREIGN) from error
+    text = json.loads(header).get("__metadata__", {}).get(_KEY)
+    if text is None:
+        raise ValueError("it is a safetensors file of another program")
+    content = _parse_json(text)
+    if not isinstance(content, dict) or "format" not in content:
+        raise ValueError(f"its metadata {_KEY!r} do not describe a model")
+    if content["format"] != FORMAT_VERSION:
+        writer = "the release that wrote it"
+        match content.get("description"):
+            case {"versions": {"sk_han": str(release)}}:
+                writer = f"sk_han {release}, which wrote it"
+        raise ValueError(
+            f"it has format {content['format']!r}, and this release of sk_han reads format "
+            f"{FORMAT_VERSION}: fit and save again, or install {writer}"
+        )
     if content.keys() != {"format", "sha256", "strings", "description"}:
         raise ValueError(f"its metadata have the entries {sorted(content)}")
     if text != _add_digest("{" + text[_SEAL_LENGTH:], arrays):

@@ -74,8 +74,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     with replacing_together() if moves is None else nullcontext(moves) as moves:
         moves.append((new, target, new.with_suffix(".old")))
         with naming(path, new), open(new, "x+b") as file:
-            if target.exists():
-                os.chmod(new, stat.S_IMODE(target.stat().st_mode))
+            if mode := _mode(target):
+                os.chmod(new, stat.S_IMODE(mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -86,15 +86,15 @@ def _move(moves: list[tuple[Path, Path, Path]]) -> None:
     several = moves if len(moves) > 1 else []
     try:
         for _, target, old in several:
-            if target.exists():
+            if _mode(target):
                 os.replace(target, old)
         for new, target, _ in reversed(moves):
             os.replace(new, target)
     except BaseException as error:
         for new, path, old in several:
-            if not new.exists():
+            if not _mode(new):
                 os.replace(path, new)
-            if old.exists():
+            if _mode(old):
                 os.replace(old, path)
         if not isinstance(error, OSError):
             raise
@@ -132,7 +132,7 @@ def check_replaceable(
         raise PermissionError(
             f"{path} cannot be written: no permission to write to {target.parent}."
         )
-    if force and target.exists() and target.stat().st_size:
+    if force and _mode(target) and target.stat().st_size:
         with naming(path), open(target, "rb") as file:
             if not (by_model and _MODEL.match(file.read(64))):
                 raise FileExistsError(
@@ -143,14 +143,25 @@ def check_replaceable(
 
 def _target(path: str | os.PathLike[str]) -> Path:
     link, target = Path(path), Path(os.path.realpath(Path(path)))
-    if target.is_dir():
+    if stat.S_ISDIR(_mode(target)):
         raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
     # The link itself is checked, because /dev/stdout is a link to a pipe that has no name.
-    if link.exists() and not link.is_file():
+    if (mode := _mode(link)) and not stat.S_ISREG(mode):
         raise OSError(f"{path} is a device or a pipe; give the name of a file.")
-    if not target.parent.is_dir():
+    if not stat.S_ISDIR(_mode(target.parent)):
         raise FileNotFoundError(f"There is no folder {target.parent}; make it first.")
     return target
+
+
+def _mode(path: Path) -> int:
+    """Return the mode of a file, or 0 if there is none.
+
+    From Python 3.14 on, `Path.exists` says that there is none if the disk fails.
+    """
+    try:
+        return os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
 
 
 def csv_line(cells: Iterable[Any], delimiter: str = ",") -> str:
