@@ -611,7 +611,8 @@ def _values(y: Any, name: str) -> Flags:
         values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     # Columns of several types, or nullable ones, are arrays of objects.
     if values.dtype == object:
-        values = np.where(np.vectorize(is_missing)(values), np.nan, values)
+        missing = np.array([is_missing(cell) for cell in values.flat], bool).reshape(values.shape)
+        values = np.where(missing, np.nan, values)
         if all(isinstance(value, _NUMBERS) for value in values.ravel()):
             values = values.astype(np.float64)
     if values.dtype.kind not in "biuf":
