@@ -91,7 +91,6 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=float("inf"), help="start none after these")
     arguments = parser.parse_args()
     names = sorted((path.stem for path in FOLDER.glob("*.json")), key=place)
-    names = [name for name in names if not name.startswith(LEFT_OUT)]
     results = {name: load(name) for name in names}
     old = {name: result for name, result in results.items() if any(map(is_old, commits(result)))}
     if arguments.mark:
@@ -101,6 +100,10 @@ def main() -> None:
             text = json.dumps(mark | marked, indent=1, ensure_ascii=False)
             (FOLDER / f"{name}.json").write_text(text + "\n", "utf-8")
         return
+    results, old = (
+        {name: found for name, found in each.items() if not name.startswith(LEFT_OUT)}
+        for each in (results, old)
+    )
     if arguments.stale:
         for name, result in old.items():
             print(f"{name}: {result['commit']} of {result['date']}, {result['command']}")

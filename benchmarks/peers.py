@@ -493,15 +493,12 @@ def main() -> None:
         print(json.dumps(found))
         return
     rows = load("peers")["rows"] if (FOLDER / "peers.json").exists() else []
-    done = {
-        tuple(row[key] for key in KEYS): row
-        for row in rows
-        if not row["system"].startswith("han") or not is_old(row["commit"])
-    }
+    done = {tuple(row[key] for key in KEYS): row for row in rows}
+    old = {key for key, row in done.items() if key[2].startswith("han") and is_old(row["commit"])}
     for seed, size, corpus, system in cells:
         key = (corpus, size, system, seed)
         is_once = system in IMPORTS or size not in (100, 1_000) or corpus == "movies"
-        if key in done or (seed > 0 and is_once and arguments.seeds is None):
+        if key in done.keys() - old or (seed > 0 and is_once and arguments.seeds is None):
             continue
         ours = done.get((corpus, size, "han-texts", seed), {}).get("fit, CPU s", 0)
         limit = arguments.limit if system.startswith("han") else max(arguments.limit, 10 * ours)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from statistics import mean
 
 import matplotlib as mpl
 from matplotlib import pyplot as plt
@@ -15,19 +16,21 @@ systems = {
     "tfidf": ("TF-IDF(1-2) + LR", "#888888", "s"),
     "minilm": ("MiniLM-L6, frozen, + LR", "#d95f02", "^"),
     "han": ("HANClassifier", "#1f77b4", "o"),
+    "han-use": ("HANClassifier, and USE as encoder", "#2ca02c", "v"),
     "han-texts": ("HANClassifier, and texts without labels", "#0b3c6f", "D"),
 }
 figure, axes = plt.subplots(2, 3, figsize=(8, 4.6), sharex=True, layout="constrained")
 for (corpus, title), (score, seconds) in zip(corpora.items(), axes.T, strict=True):
     score.set_title(title)
     for system, (label, color, marker) in systems.items():
-        found = sorted(
-            (row["documents"], row["accuracy"], max(row["fit, CPU s"], 0.1))
-            for row in rows
-            if (row["corpus"], row["system"], row["seed"]) == (corpus, system, 0)
-            and row["accuracy"] is not None
-        )
-        sizes, accuracies, costs = zip(*found, strict=True)
+        samples: dict[int, list[tuple[float, float]]] = {}
+        for row in rows:
+            if (row["corpus"], row["system"]) == (corpus, system) and row["accuracy"] is not None:
+                found = row["accuracy"], max(row["fit, CPU s"], 0.1)
+                samples.setdefault(row["documents"], []).append(found)
+        sizes = sorted(samples)
+        means = [[*map(mean, zip(*samples[size], strict=True))] for size in sizes]
+        accuracies, costs = zip(*means, strict=True)
         style = {"color": color, "marker": marker, "markersize": 4}
         score.plot(sizes, accuracies, label=label, **style)
         seconds.plot(sizes, costs, **style)

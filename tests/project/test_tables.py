@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 
+import figures
 import pytest
 import results
 import tables
@@ -65,6 +66,27 @@ def test_a_table_worked_by_hand(stored):
         "<!-- end -->",
     ]
     assert tables.drawn(drawn) == drawn
+
+
+def peer(system, seed, accuracy, seconds, commit):
+    measures = {"micro F1": accuracy, "macro F1": accuracy, "fit, CPU s": seconds}
+    costs = {"prediction, CPU s": 0.25, "peak MB": 100, "model MB": 1.5}
+    key = {"corpus": "imdb", "documents": 100, "system": system, "seed": seed, "commit": commit}
+    return key | {"accuracy": accuracy} | measures | costs
+
+
+def test_peers_are_means_over_samples_and_slow_fits_are_in_parentheses(stored):
+    rows = [peer("han-texts", 0, 70.0, 1.0, "b"), peer("han-texts", 1, 71.0, 2.0, "c")]
+    rows += [peer("setfit", 0, 80.0, 16.0, "a"), peer("tfidf", 0, 60.0, 0.5, "a")]
+    (stored / "peers.json").write_text(json.dumps(ONE | {"rows": rows}))
+    assert [line.split("|")[1:3] for line in tables.draw("peers-100")[0]] == [
+        [" 100 labels ", " IMDB "],
+        ["---", "---"],
+        [" with texts without labels ", " 70.5 "],
+        [" TF-IDF(1-2) + LR ", " 60.0 "],
+        [" SetFit, MiniLM-L6 ", " (80.0) "],
+    ]
+    assert figures.commits(results.load("peers")) == {"b", "c"}  # others no change makes old
 
 
 def test_results_record_command_commit_processor_and_date(stored, monkeypatch):
