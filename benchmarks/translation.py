@@ -1,14 +1,12 @@
-"""Translation of Multi30k, German to English: BLEU, perplexity, time, and pairs to read.
+"""Translation of Multi30k, German to English: BLEU, perplexity and time.
 
     python translation.py                         # 10 epochs; choices on the validation pairs
-    python translation.py --save multi30k.han     # keep the model
+    python translation.py --keep multi30k.han     # keep the model
     python translation.py --model multi30k.han    # measure a kept model
 
 Prints sacrebleu of cased text with its signature, BLEU of lower-cased tokens as tutorials report
 it, perplexity, and seconds; each on the 1,000 pairs of test 2016. The number of beams and the
-length penalty are those of the highest BLEU on the validation pairs. Writes 30 test pairs, drawn
-by a seed that was fixed before any training, to a file: each word of the translation with the
-source word that it attends to most. They are read one by one for docs/benchmarks.md.
+length penalty are those of the highest BLEU on the validation pairs.
 
 Needs sacrebleu (``pip install "sk-han[translate]"``).
 """
@@ -32,7 +30,6 @@ from sk_han import AttentionTranslator
 from sk_han.translation._alignment import SIGN_PATTERN
 from sk_han.translation._fit import TextPairs, as_sequences
 
-SEED_OF_PAIRS, N_PAIRS = 2016, 30
 PAIRS_READ = 64  # whose logits are in memory at once
 SEARCHES = [(1, 1.0), (5, 1.0), (5, 1.5)]  # beams, length penalty
 
@@ -92,7 +89,6 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="a saved model, which is not trained")
     parser.add_argument("--keep", type=Path, help="file for the fitted model")
     add_save(parser)
-    parser.add_argument("--to-read", type=Path, default=Path("alignments.txt"))
     options = parser.parse_args()
 
     translator = sk_han.load(options.model) if options.model else fitted(options)
@@ -112,9 +108,8 @@ def main() -> None:
     translator.set_params(beam_size=beams, length_penalty=penalty)
     sources, targets = read("test_2016_flickr")
     start = time.perf_counter()
-    alignments = translator.attention(sources)
+    found = translator.predict(sources)
     seconds = time.perf_counter() - start
-    found = [alignment.target_text for alignment in alignments]
     metric = sacrebleu.BLEU()
     cased = metric.corpus_score(found, [targets])
     lower = sacrebleu.corpus_bleu(tokens(found), [tokens(targets)], tokenize="none", force=True)
@@ -124,17 +119,6 @@ def main() -> None:
     row |= {"BLEU of lower-cased tokens": round(lower.score, 2)}
     rows.append(row | {"perplexity": round(perplexity(translator, sources, targets), 2)})
     publish("translation", rows, options.save)
-
-    drawn = np.sort(np.random.RandomState(SEED_OF_PAIRS).permutation(len(sources))[:N_PAIRS])
-    lines = []
-    for i in drawn.tolist():
-        lines += [f"pair {i}", sources[i], targets[i], found[i]]
-        lines += [
-            f"    {word:20} <- {source} {weight:.2f}"
-            for word, source, weight in alignments[i].pairs()
-        ]
-    options.to_read.write_text("\n".join(lines) + "\n", "utf-8")
-    print(f"{N_PAIRS} pairs to read: {options.to_read}")
 
 
 if __name__ == "__main__":
