@@ -62,7 +62,10 @@ COLLECTIONS: dict[str, tuple[Callable[[], Collection], dict[str, Any]]] = {
     "1,000 documents of one word": (lambda: one_word_each(1_000), {}),
     "200,000 documents of one word": (lambda: one_word_each(200_000), {}),
     "200,000 identical texts": (lambda: identical(200_000), {}),
-    "1,000 classes of one document": (lambda: many_classes(1_000, 1), {}),
+    "1,000 classes of one document, none held out": (
+        lambda: many_classes(1_000, 1),
+        {"validation_fraction": None},
+    ),
     "2,000 classes of 5 documents": (lambda: many_classes(2_000, 5), {}),
     "50,000 classes of 2 documents": (lambda: many_classes(50_000, 2), {}),
     "the same, the network alone": (lambda: many_classes(50_000, 2), {"linear_ngrams": None}),
