@@ -1,7 +1,7 @@
 """Whether odd collections are learnt in bounded time and memory, or end with an error that says so.
 
 ``python benchmarks/extremes.py`` fits one epoch on each collection, with the default model, in a
-process of its own that may take 16 GB, and scores its first 1,000 documents.
+process of its own with 16 GB of address space, and scores its first 1,000 documents.
 """
 
 from __future__ import annotations
